@@ -36,13 +36,13 @@ type TopicReader interface {
 	DescribeConfigs(ctx context.Context, resources []ConfigResource, keys []string) (map[ConfigResource]ConfigResult, error)
 }
 
-// TopicWriter changes topics. CreateTopics and CreatePartitions never repeat a request that may have been carried out; DeleteTopics and
-// AlterConfigs may, because doing the same twice changes nothing more. Each asks the context's Gate right before every attempt (WithGate).
+// TopicWriter changes topics. CreateTopics and CreatePartitions never repeat a request that may have been executed; DeleteTopics and
+// AlterConfigs may, because repeating them changes nothing more. Each calls the context's Gate right before every attempt (WithGate).
 type TopicWriter interface {
-	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists, with
-	// validateOnly too, and whatever else is wrong with what is asked for it, more partitions than one request may carry (ClassInvalid) and a
-	// lack of rights (ClassForbidden) apart. The controller answers, so that this is authoritative: it sees each creation and deletion before
-	// it is acknowledged.
+	// CreateTopics creates topics, or with validateOnly checks whether it could. An existing topic is an entry of ClassExists, also with
+	// validateOnly, and even if the request has other errors, except for more partitions than one request may carry (ClassInvalid) and
+	// missing permissions (ClassForbidden). The controller answers, so that this is authoritative: it sees each creation and deletion
+	// before it is acknowledged.
 	CreateTopics(ctx context.Context, topics []NewTopic, validateOnly bool) (map[string]CreateResult, error)
 	// DeleteTopics deletes by topic id: a topic of the same name but another id is never touched. An id that no topic
 	// has is an entry of ClassNotFound; the controller answers, so that this is authoritative. A zero id is refused (ClassInvalid).
@@ -66,15 +66,16 @@ type QuorumReader interface {
 	DescribeQuorum(ctx context.Context) (Quorum, error)
 }
 
-// ClusterPinner binds a client to one cluster, so that it never queries or changes another one, even if its connections are led elsewhere
-// (by a name, a load balancer, or an address that was reused).
+// ClusterPinner binds a client to one cluster, so that it never queries or changes another one, even if its connections lead elsewhere
+// (because of a name, a load balancer, or an address that was reused).
 type ClusterPinner interface {
-	// Pin binds the client to the cluster of this id. From then on every question and change goes only to brokers that have shown, on the very
-	// connection that is used, that they belong to it; a broker that does not say so is not used. DescribeCluster is exempt: it
-	// returns who answers. Where only brokers of another cluster answer, the error is of ClassWrongCluster, and nothing was asked or changed.
+	// Pin binds the client to the cluster with this id. From then on, every request goes only to brokers that have proven, on the same
+	// connection, that they belong to it; a broker that does not return a cluster id is not used. DescribeCluster is exempt: it returns the
+	// cluster that answers. If only brokers of another cluster answer, the error is of ClassWrongCluster, and nothing was read or changed.
 	//
 	// It holds for the client's life, whatever its configuration becomes. Pinning the same id again does nothing; another id, or the empty
-	// one, is an error of ClassInvalid and changes nothing. Nothing is sent. A call that is in flight may still end where it began.
+	// one, is an error of ClassInvalid and changes nothing. Pin sends nothing. A call in flight may still end at the cluster where it
+	// began.
 	Pin(clusterID string) error
 }
 

@@ -1,6 +1,6 @@
 package kafka
 
-// The codes that this module's packages name. All others stand in the table below.
+// The codes that this module's packages use by name. The table below has all codes.
 const (
 	CodeUnknownServer               int16 = -1
 	CodeUnknownTopicOrPartition     int16 = 3
@@ -28,8 +28,8 @@ const (
 	CodeBrokerIDNotRegistered       int16 = 102
 )
 
-// NewError returns the error for a code that a broker sent. The message is the broker's; where it is empty, the text that
-// Kafka's own clients print for the code stands in. A code that this module does not know is of ClassUnknown.
+// NewError returns the error for a code that a broker sent. The message is the broker's; if it is empty, it is the text that Kafka's own
+// clients print for the code. A code that this module does not know is of ClassUnknown.
 func NewError(code int16, message string) *Error {
 	known, ok := codes[code]
 	if !ok {
@@ -48,8 +48,8 @@ type exception struct {
 	text  string
 }
 
-// codes are all error codes of Apache Kafka 4.3 (org.apache.kafka.common.protocol.Errors). A class may differ from Java's
-// "retriable": what does not exist is ClassNotFound, because our callers decide upon that.
+// codes are all error codes of Apache Kafka 4.3 (org.apache.kafka.common.protocol.Errors). A class may differ from Java's "retriable": a
+// missing topic or resource is of ClassNotFound, because our callers decide upon that.
 var codes = map[int16]exception{
 	-1: {"UnknownServerException", ClassUnknown, "The server experienced an unexpected error when processing the request."},
 	1:  {"OffsetOutOfRangeException", ClassInvalid, "The requested offset is not within the range of offsets maintained by the server."},

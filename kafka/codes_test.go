@@ -26,7 +26,7 @@ func TestEveryCodeHasANameATextAndAClass(t *testing.T) {
 		if err.Class == kafka.ClassUnknown && code != kafka.CodeUnknownServer {
 			t.Errorf("%s (%d) has no class", theirs.Message, code)
 		}
-		// What franz-go would retry must not be final for us, unless a class says more than "retriable".
+		// A code that franz-go retries must not be final here, unless its class says more than "retriable".
 		switch err.Class {
 		case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassAuthentication, kafka.ClassExists, kafka.ClassDisabled, kafka.ClassUnsupported:
 			if theirs.Retriable {

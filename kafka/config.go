@@ -11,15 +11,15 @@ import (
 type Config struct {
 	// Bootstrap are host:port addresses of one or more brokers; for a client of the controllers (see Controllers) those of controllers.
 	Bootstrap []string
-	// Dial, if set, opens the connections instead of the network's own means: through a tunnel, or into another network.
+	// Dial, if set, opens the connections instead of the default dialer, for example through a tunnel or into another network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// ClientID is sent with each request; brokers log it and apply quotas to it.
 	ClientID string
 	// TLS is nil for plain connections.
 	TLS *TLS
-	// SASL is nil for connections without login.
+	// SASL is nil for connections without a login.
 	SASL *SASL
-	// DialTimeout bounds opening one connection, TLS and login included. Zero means 5 s.
+	// DialTimeout bounds opening one connection, including TLS and login. Zero means 5 s.
 	DialTimeout time.Duration
 	// RequestTimeout bounds a call whose context has no deadline. Zero means 40 s, Kafka's default.api.timeout.ms for the operators.
 	RequestTimeout time.Duration
@@ -36,7 +36,7 @@ type Config struct {
 type TLS struct {
 	// TrustedCertificates are the authorities that may sign a broker's certificate; empty means the system's.
 	TrustedCertificates []byte
-	// Certificate and Key are the client's own, for mTLS; both or none.
+	// Certificate and Key are the client's own, for mTLS; both or neither.
 	Certificate, Key []byte
 	// SkipHostnameVerification accepts a broker's certificate that was issued for another name (ssl.endpoint.identification.algorithm="").
 	// The chain is verified nevertheless.

@@ -11,18 +11,18 @@ type Class int
 
 // The classes. The error's code and message have the details.
 const (
-	// ClassUnknown is an error that Kafka itself could not explain, or one that this module does not know. Trying again later may help.
+	// ClassUnknown is an error that Kafka itself could not explain, or one that this module does not know. A later retry may help.
 	ClassUnknown Class = iota
-	// ClassRetriable is a passing state of the cluster, or of the way to it: no broker answered, an election, a full request queue,
-	// a deadline. A write that failed so may have been carried out nevertheless: read before writing again.
+	// ClassRetriable is a temporary state of the cluster, or of the connection to it: no broker answered, an election, a full request
+	// queue, a deadline. A write that failed may still have been executed: read before writing again.
 	ClassRetriable
-	// ClassThrottled is a quota that was exceeded (KIP-599): later, not sooner.
+	// ClassThrottled is an exceeded quota (KIP-599): retry later, not sooner.
 	ClassThrottled
 	// ClassForbidden is a lack of authorization. Final until it is granted.
 	ClassForbidden
 	// ClassAuthentication is a refused login or TLS handshake. Final until the credentials change.
 	ClassAuthentication
-	// ClassInvalid is a request that Kafka refuses for what it asks, by its own rules or by a policy. Final until the request changes.
+	// ClassInvalid is a request whose content Kafka rejects, by its own rules or by a policy. Final until the request changes.
 	ClassInvalid
 	// ClassNotFound is a topic or resource that does not exist.
 	ClassNotFound
@@ -53,8 +53,8 @@ type Error struct {
 	Code int16
 	// Name is the exception's name as Kafka's own clients print it, such as TopicAuthorizationException (docs/decisions/kafkas-words.md).
 	Name string
-	// Message is Kafka's text, or the code's usual text where the broker sent none. For CodeTransport it describes the failure without details
-	// that differ between attempts; the cause is wrapped.
+	// Message is Kafka's text, or the usual text of the code if the broker sent none. For CodeTransport it describes the failure without
+	// details that differ between attempts; the cause is wrapped.
 	Message string
 	// Class tells callers how to handle it.
 	Class Class
@@ -64,7 +64,7 @@ type Error struct {
 	tls       TLSFailure
 }
 
-// CodeTransport is the code of an Error that no broker sent.
+// CodeTransport is the code of an Error that did not come from a broker.
 const CodeTransport int16 = -2
 
 // Error returns "Name: Message", the form that users' alerts know (docs/decisions/kafkas-words.md).
@@ -83,24 +83,24 @@ func NewTransportError(message string, cause error) *Error {
 	return &Error{Code: CodeTransport, Name: "TimeoutException", Message: message, Class: ClassRetriable, cause: cause}
 }
 
-// TLSFailure describes what ended a TLS handshake.
+// TLSFailure is the reason why a TLS handshake failed.
 type TLSFailure int
 
-// What ends a handshake. TLSUntrusted is anything else that is wrong with the broker's certificate or with its answer.
+// The reasons of a failed handshake. TLSUntrusted is any other problem of the broker's certificate or its answer.
 const (
 	TLSUntrusted TLSFailure = iota + 1
-	// TLSAlert: the broker refused the client by an alert.
+	// TLSAlert: the broker rejected the client with an alert.
 	TLSAlert
 	// TLSExpired: the broker's certificate has expired, or is not valid yet.
 	TLSExpired
 )
 
-// NewTLSError is the error of a TLS handshake that failed. Its class is ClassAuthentication.
+// NewTLSError returns the error of a failed TLS handshake. Its class is ClassAuthentication.
 func NewTLSError(message string, failure TLSFailure) *Error {
 	return &Error{Code: CodeTransport, Name: "SslAuthenticationException", Class: ClassAuthentication, Message: message, tls: failure}
 }
 
-// TLSFailureOf returns what ended the TLS handshake that err is about, 0 if it is about none.
+// TLSFailureOf returns why the TLS handshake of err failed, 0 if err is no handshake error.
 func TLSFailureOf(err error) TLSFailure {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -109,8 +109,8 @@ func TLSFailureOf(err error) TLSFailure {
 	return e.tls
 }
 
-// NewWrongClusterError is the error of a call that found only brokers of another cluster than the one its client is bound to. Its class is
-// ClassWrongCluster. Kafka has the same name for brokers that find each other so.
+// NewWrongClusterError returns the error of a call that found only brokers of another cluster than the pinned one. Its class is
+// ClassWrongCluster. Kafka uses the same name when brokers detect that.
 func NewWrongClusterError(pinned, answering string) *Error {
 	return &Error{
 		Code: CodeTransport, Name: "InconsistentClusterIdException", Class: ClassWrongCluster, answering: answering,
@@ -128,7 +128,7 @@ func WrongCluster(err error) (answering string, ok bool) {
 	return "", false
 }
 
-// CheckPin is for implementations of ClusterPinner: it returns why a client that is bound to present (empty: to none) can't be bound to
+// CheckPin helps implementations of ClusterPinner: it returns why a client that is bound to present (empty: to none) can't be bound to
 // wanted.
 func CheckPin(present, wanted string) error {
 	switch {
@@ -158,7 +158,7 @@ func IsNotFound(err error) bool { return err != nil && ClassOf(err) == ClassNotF
 // IsExists reports whether the topic exists already.
 func IsExists(err error) bool { return err != nil && ClassOf(err) == ClassExists }
 
-// IsRetriable reports whether trying again later, with the same request, may succeed.
+// IsRetriable reports whether a later retry of the same request may succeed.
 func IsRetriable(err error) bool {
 	if err == nil {
 		return false

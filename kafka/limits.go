@@ -25,8 +25,8 @@ const (
 // configurations of topics that are long in practice. No broker rejects such a list. Source: ThrottledReplicaListValidator.
 var throttledReplicas = regexp.MustCompile(`^\s*[0-9]+:[0-9]+\s*(,\s*[0-9]+:[0-9]+\s*)*$`)
 
-// CheckConfig returns why a request can't carry a key and value of a configuration (CodeInvalidConfig), or nil. Whether Kafka knows the key
-// and accepts the value, Kafka decides.
+// CheckConfig returns why a request can't carry a key and value of a configuration (CodeInvalidConfig), or nil. Only Kafka checks whether
+// the key exists and the value is valid.
 func CheckConfig(key, value string) error {
 	if err := CheckConfigKey(key); err != nil {
 		return err

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// MetadataVersion is a level of the feature metadata.version: which records the nodes of a cluster write to the metadata log. It is raised
-// when all nodes run a new version of Kafka, which then can't be taken back to an older one.
+// MetadataVersion is a level of the feature metadata.version: the types of records that the nodes of a cluster write to the metadata log.
+// It is raised when all nodes run a new version of Kafka; after that, an older version may no longer start.
 type MetadataVersion int16
 
-// OldestMetadataVersion is the first version that Kafka can be run with in production without ZooKeeper, and the oldest that Kafka 4 runs
-// with.
+// OldestMetadataVersion is the first production version without ZooKeeper, and the oldest that Kafka 4 supports.
 const OldestMetadataVersion MetadataVersion = 7
 
 // metadataVersions are the names of the versions from OldestMetadataVersion on, without gaps: those of
@@ -22,7 +21,7 @@ var metadataVersions = []string{
 	"4.0-IV0", "4.0-IV1", "4.0-IV2", "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0",
 }
 
-// String returns Kafka's name of the version, such as 4.3-IV0, or the number of one that this package does not know.
+// String returns Kafka's name of the version, such as 4.3-IV0, or the number of an unknown one.
 func (v MetadataVersion) String() string {
 	if i := int(v - OldestMetadataVersion); i >= 0 && i < len(metadataVersions) {
 		return metadataVersions[i]
@@ -30,7 +29,7 @@ func (v MetadataVersion) String() string {
 	return fmt.Sprint(int16(v))
 }
 
-// ParseMetadataVersion reads the name of a version, such as 4.2-IV1, or of a release of Kafka, such as 4.2 or 4.2.1, which stands for the
+// ParseMetadataVersion parses the name of a version, such as 4.2-IV1, or of a release of Kafka, such as 4.2 or 4.2.1, which means the
 // latest version of that release. Versions before OldestMetadataVersion are unknown.
 func ParseMetadataVersion(s string) (MetadataVersion, error) {
 	name := s

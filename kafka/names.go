@@ -2,10 +2,10 @@ package kafka
 
 import "fmt"
 
-// maxNameLength is how long a topic's name may be, in bytes.
+// maxNameLength is the maximum length of a topic's name, in bytes.
 const maxNameLength = 249
 
-// IsTopicName reports whether Kafka takes the text for a topic's name. No cluster has a topic of any other name. See [CheckTopicName].
+// IsTopicName reports whether Kafka accepts the text as a topic's name. No cluster has a topic with any other name. See [CheckTopicName].
 func IsTopicName(name string) bool { return CheckTopicName(name) == nil }
 
 // CheckTopicName returns why a text is not the name of a topic, in Kafka's words (CodeInvalidTopic), or nil. A name is 1 to 249 ASCII

@@ -15,7 +15,7 @@ func (id TopicID) String() string { return base64.RawURLEncoding.EncodeToString(
 // IsZero reports whether there is no id.
 func (id TopicID) IsZero() bool { return id == TopicID{} }
 
-// ParseTopicID reads the text form of String.
+// ParseTopicID parses the text form of String.
 func ParseTopicID(s string) (TopicID, error) {
 	b, err := base64.RawURLEncoding.DecodeString(s)
 	if err != nil || len(b) != len(TopicID{}) {
@@ -28,10 +28,10 @@ func ParseTopicID(s string) (TopicID, error) {
 type Cluster struct {
 	// ID is the cluster's id, generated when its storage was formatted.
 	ID string
-	// Brokers are the registered brokers, sorted by id; fenced ones only where FencedIncluded.
+	// Brokers are the registered brokers, sorted by id; they include fenced ones only if FencedIncluded is true.
 	Brokers []Node
-	// FencedIncluded reports whether the broker that answered lists brokers that are fenced (KIP-1073, Kafka 4.0). If not, it left them out,
-	// and a broker that is not listed may be registered or not.
+	// FencedIncluded reports whether the broker that answered lists fenced brokers (KIP-1073, Kafka 4.0). If not, a broker that is not
+	// listed may still be registered.
 	FencedIncluded bool
 }
 
@@ -40,7 +40,7 @@ type Node struct {
 	ID   int32
 	Host string
 	Port int32
-	// Rack is empty where none is configured.
+	// Rack is empty if none is configured.
 	Rack string
 	// Fenced is true for a registered broker that is not in service, because it is down, or has not caught up with the metadata since its
 	// start.
@@ -59,10 +59,10 @@ type Topic struct {
 // Partition is the placement and health of one partition.
 type Partition struct {
 	Index int32
-	// Leader is -1 while there is none.
+	// Leader is -1 if there is none.
 	Leader      int32
 	LeaderEpoch int32
-	// Replicas hold, during a reassignment, the old and the new replicas.
+	// Replicas contain, during a reassignment, the old and the new replicas.
 	Replicas []int32
 	ISR      []int32
 	Offline  []int32
@@ -74,7 +74,7 @@ type TopicResult struct {
 	Err   error
 }
 
-// ResourceType is the kind of thing that has a configuration.
+// ResourceType is the type of a resource that has a configuration.
 type ResourceType int8
 
 // The resource types of the port, with Kafka's own codes.
@@ -83,17 +83,17 @@ const (
 	ResourceBroker ResourceType = 4
 )
 
-// ConfigResource names a thing that has a configuration: a topic by name, a broker, or a controller, by its node's id. The broker with the
-// empty name stands for the dynamic defaults of the whole cluster.
+// ConfigResource identifies a resource with a configuration: a topic by name, or a broker or controller by its node's id. The broker with
+// the empty name means the dynamic defaults of the whole cluster.
 type ConfigResource struct {
 	Type ResourceType
 	Name string
 }
 
-// TopicResource names a topic's configuration.
+// TopicResource returns the resource of a topic.
 func TopicResource(name string) ConfigResource { return ConfigResource{ResourceTopic, name} }
 
-// BrokerResource names the configuration of one node: a broker or a controller.
+// BrokerResource returns the resource of one node: a broker or a controller.
 func BrokerResource(id int32) ConfigResource {
 	return ConfigResource{ResourceBroker, fmt.Sprint(id)}
 }
@@ -111,7 +111,7 @@ const (
 	SourceDefault              ConfigSource = 5
 )
 
-// ClusterResource names the dynamic defaults of all nodes of the cluster.
+// ClusterResource returns the resource of the dynamic defaults of all nodes of the cluster.
 func ClusterResource() ConfigResource { return ConfigResource{ResourceBroker, ""} }
 
 // ConfigEntry is the effective value of one key.
@@ -127,7 +127,7 @@ type ConfigEntry struct {
 	Synonyms []ConfigSynonym
 }
 
-// ConfigSynonym is one of the values that a key was given at several places.
+// ConfigSynonym is one of the values of a key that was set in several places.
 type ConfigSynonym struct {
 	// Key is the key under which the value was given: the value of log.retention.ms may come from log.retention.hours.
 	Key    string
@@ -141,19 +141,19 @@ type ConfigResult struct {
 	Err     error
 }
 
-// NewTopic asks for a topic.
+// NewTopic describes a topic to create.
 type NewTopic struct {
 	Name string
-	// Partitions and ReplicationFactor: -1 takes the broker's default.
+	// Partitions and ReplicationFactor: -1 selects the broker's default.
 	Partitions        int32
 	ReplicationFactor int16
 	// Assignments, if not nil, places the replicas of each partition; Partitions and ReplicationFactor must then be -1.
 	Assignments map[int32][]int32
-	// Configs are the topic's own settings. A nil value is Kafka's null, which it rejects.
+	// Configs are the topic's own settings. A nil value is Kafka's null, which Kafka rejects.
 	Configs map[string]*string
 }
 
-// CreateResult is the answer for one topic to create; all else is valid only if Err is nil. ID is zero after a validation.
+// CreateResult is the answer for one topic to create; the other fields are valid only if Err is nil. ID is zero after a validation.
 type CreateResult struct {
 	ID                TopicID
 	Partitions        int32
@@ -164,19 +164,19 @@ type CreateResult struct {
 // PartitionIncrease is a request for more partitions.
 type PartitionIncrease struct {
 	Topic string
-	// Total is the number of partitions afterwards.
+	// Total is the new number of partitions.
 	Total int32
 }
 
-// ConfigChange asks for a change of single keys of one resource. A key may stand in Set or in Delete, not in both.
+// ConfigChange describes a change of single keys of one resource. A key may be in Set or in Delete, not in both.
 type ConfigChange struct {
 	Resource ConfigResource
 	Set      map[string]string
-	// Delete returns keys to their inherited value.
+	// Delete resets keys to their inherited value.
 	Delete []string
 }
 
-// TopicPartition names one partition.
+// TopicPartition identifies one partition.
 type TopicPartition struct {
 	Topic     string
 	Partition int32
@@ -199,7 +199,7 @@ func (r Reassignment) Target() []int32 {
 	return target
 }
 
-// Quorum is the KRaft metadata quorum, as its leader describes it. Leader is below 0 where no leader is known (docs/decisions/quorum.md).
+// Quorum is the KRaft metadata quorum, as its leader describes it. Leader is negative if no leader is known (docs/decisions/quorum.md).
 type Quorum struct {
 	Leader        int32
 	LeaderEpoch   int32
@@ -211,7 +211,7 @@ type Quorum struct {
 	Nodes []QuorumNode
 }
 
-// QuorumNode is where a voter of the quorum listens for the other controllers.
+// QuorumNode contains the addresses at which a voter of the quorum listens for the other controllers.
 type QuorumNode struct {
 	ID        int32
 	Listeners []Listener
@@ -228,9 +228,9 @@ type Listener struct {
 // Replica is a voter or observer of the quorum.
 type Replica struct {
 	ID int32
-	// DirectoryID is the id of the metadata log's directory (KIP-853), zero where the quorum is static.
+	// DirectoryID is the id of the metadata log's directory (KIP-853), zero in a static quorum.
 	DirectoryID TopicID
-	// LogEndOffset is negative where the leader does not know it yet.
+	// LogEndOffset is negative if the leader does not have it yet.
 	LogEndOffset int64
 	// LastFetch and LastCaughtUp are in milliseconds since the epoch, by the leader's clock; negative means unknown (docs/decisions/quorum.md,
 	// and all of them before Kafka 3.3). For the leader itself they are the time of the answer.

@@ -1,4 +1,4 @@
-// Package operator_test holds what concerns the module as a whole.
+// Package operator_test has the tests of the module as a whole.
 package operator_test
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// State is how a node is.
+// State is the state of a node.
 type State string
 
 // The states.
@@ -17,14 +17,14 @@ const (
 	StateReady      State = "Ready"
 	StateUnready    State = "NotReady"
 	StateStuck      State = "Stuck"      // its pod can't run without a change
-	StateRecovering State = "Recovering" // it recovers its logs
-	StateSilent     State = "Silent"     // its pod is ready, and it does not answer
+	StateRecovering State = "Recovering" // it is recovering its logs
+	StateSilent     State = "Silent"     // its pod is ready, but it does not answer
 	StateMissing    State = "Missing"    // there is no pod
 	StateUnknown    State = "Unknown"
 	StateRestarting State = "Restarting"
-	StateCatchingUp State = "CatchingUp" // it was restarted, and replicas of it are not in sync yet
-	StateStalled    State = "Stalled"    // and they make no progress
-	StateFailed     State = "Failed"     // it was restarted, and is not ready for longer than patience lasts
+	StateCatchingUp State = "CatchingUp" // it was restarted, and some of its replicas are not in sync yet
+	StateStalled    State = "Stalled"    // the same, without progress
+	StateFailed     State = "Failed"     // it was restarted, and has not become ready within the patience
 )
 
 // Need is the action that a node needs.
@@ -42,37 +42,37 @@ type Rule string
 
 // The rules.
 const (
-	RuleUnknown      Rule = "Unknown"      // a fact that is needed is not known
-	RuleRecovery     Rule = "Recovery"     // a node that recovers its logs is left alone
-	RuleOwner        Rule = "Owner"        // it is not proven that the roller may restart it, and that its pod is recreated
+	RuleUnknown      Rule = "Unknown"      // a required fact is unknown
+	RuleRecovery     Rule = "Recovery"     // a node that is recovering its logs is left alone
+	RuleOwner        Rule = "Owner"        // no proof that the roller may restart it, and that its pod will be recreated
 	RuleHold         Rule = "Hold"         // a user put it on hold
-	RulePaused       Rule = "Paused"       // nothing is to begin
+	RulePaused       Rule = "Paused"       // the roller is paused
 	RuleWindow       Rule = "Window"       // no maintenance window is open
 	RulePatience     Rule = "Patience"     // an unready node may still get ready by itself
-	RuleHalt         Rule = "Halt"         // another node did not survive what this one would be restarted into
-	RuleOrder        Rule = "Order"        // others go first
+	RuleHalt         Rule = "Halt"         // another node failed after a restart into the same state
+	RuleOrder        Rule = "Order"        // other nodes go first
 	RuleUnderWay     Rule = "UnderWay"     // its restart has begun
-	RuleLimit        Rule = "Limit"        // as many are down as may be
-	RuleRack         Rule = "Rack"         // as many of its rack are down as may be
+	RuleLimit        Rule = "Limit"        // the maximum number of brokers is down
+	RuleRack         Rule = "Rack"         // the maximum number of brokers of its rack is down
 	RuleLeaders      Rule = "Leaders"      // too many partitions would change their leader at the same time
 	RuleBatch        Rule = "Batch"        // brokers of batches before its own go first
-	RuleSettle       Rule = "Settle"       // the last one is not back for long enough
+	RuleSettle       Rule = "Settle"       // the last node has not been back for long enough
 	RuleQuorum       Rule = "Quorum"       // the metadata quorum would not survive it
 	RuleAvailability Rule = "Availability" // a partition would have too few replicas in sync
-	RuleClusterLoss  Rule = "ClusterLoss"  // the loss of a Kubernetes cluster would be an outage, but not after other nodes have come back
+	RuleClusterLoss  Rule = "ClusterLoss"  // until other nodes are back, the loss of a Kubernetes cluster would be an outage
 	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
-	RuleConfig       Rule = "Config"       // Kafka does not take the configuration
+	RuleConfig       Rule = "Config"       // Kafka rejects the configuration
 	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
 )
 
-// Block is one thing that keeps a node from being restarted or reconfigured.
+// Block is a reason why a node is not restarted or reconfigured.
 type Block struct {
 	Rule Rule `json:"rule"`
 	// Why is a message for users: what blocks the node and, unless obvious, what unblocks it.
 	Why string `json:"why"`
 }
 
-// Assessment is all that is known of one node.
+// Assessment is the evaluation of one node.
 type Assessment struct {
 	Node  NodeID `json:"node"`
 	Name  string `json:"name"`
@@ -82,17 +82,17 @@ type Assessment struct {
 	State            State  `json:"state"`
 	Detail           string `json:"detail,omitempty"`
 	Need             Need   `json:"need"`
-	// Reasons are why it should be restarted.
+	// Reasons are the reasons to restart it.
 	Reasons []Reason `json:"reasons,omitempty"`
-	// Repeated are reasons that it shows although it was restarted for them; it is not again.
+	// Repeated are reasons that it still has after a restart for them; they cause no further restart.
 	Repeated []Reason `json:"repeated,omitempty"`
-	// Changes are the differences of its configuration.
+	// Changes are the differences between its desired and its live configuration.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
-	// Unknown lists what is unknown of the node, and may hide that it needs a restart or a reconfiguration.
+	// Unknown lists unknown facts about the node that may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
-	// Down reports whether the node serves no clients, so that a restart costs nothing.
+	// Down reports whether the node serves no clients, so that a restart does no harm.
 	Down bool `json:"down,omitempty"`
-	// Blocks are the rules that keep it from being restarted or reconfigured. Forced describes the checks that are skipped because they are
+	// Blocks are the rules that block its restart or reconfiguration. Forced describes the checks that are skipped because they are
 	// impossible or unnecessary (docs/decisions/restart-order.md).
 	Blocks []Block `json:"blocks,omitempty"`
 	Forced string  `json:"forced,omitempty"`
@@ -105,7 +105,7 @@ func (a *Assessment) block(rule Rule, format string, args ...any) {
 	a.Blocks = append(a.Blocks, Block{rule, fmt.Sprintf(format, args...)})
 }
 
-// outdated are the reasons that a new pod does away with, so that a stuck pod may be restarted (docs/roller/checklist.md).
+// outdated are the reasons that a new pod resolves, so that a stuck pod may be restarted (docs/roller/checklist.md).
 var outdated = []ReasonKind{PodHasOldRevision, PodHasOldResourceRevision}
 
 // assess determines the state of one node and what it needs, independent of all other nodes.
@@ -130,7 +130,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	}
 	switch {
 	case a.State == StateStuck && !slices.ContainsFunc(a.Reasons, func(r Reason) bool { return slices.Contains(outdated, r.Kind) }):
-		a.Reasons = nil // it would get stuck again
+		a.Reasons = nil // the new pod would get stuck again
 	case a.State == StateStuck:
 		a.Reasons = append(a.Reasons, Reason{Kind: PodStuck, Note: n.Stuck.Or(""), Mark: n.Revision.Or(Revision{}).Desired})
 	}
@@ -142,7 +142,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 
 func (a *Assessment) need() Need {
 	switch {
-	case len(a.Reasons) > 0 && a.node.Instance.Or("?") != "": // a pod that there is not can't be replaced
+	case len(a.Reasons) > 0 && a.node.Instance.Or("?") != "": // a missing pod can't be replaced
 		return NeedRestart
 	case a.Changes.Live() || len(a.Changes.Rejected) > 0:
 		return NeedReconfiguration
@@ -194,12 +194,12 @@ func (a *Assessment) unready(n *Node) {
 	}
 }
 
-// unknown notes what is unknown of the node and may hide that it needs something (docs/decisions/facts-of-a-restart.md). What is unknown
-// is never as it should be.
+// unknown lists the unknown facts that may hide that the node needs an action (docs/decisions/facts-of-a-restart.md). An unknown fact is
+// never taken to be as desired.
 func (a *Assessment) unknown(policy Policy) {
 	n := a.node
 	if n.Instance.Or("?") == "" {
-		return // there is no pod to know anything of
+		return // without a pod there are no facts about it
 	}
 	if !n.Ready.IsKnown() {
 		a.Unknown = append(a.Unknown, "its readiness: "+n.Ready.Why())
@@ -212,7 +212,7 @@ func (a *Assessment) unknown(policy Policy) {
 	}
 }
 
-// restartState replaces the state of a node that was restarted and is not back.
+// restartState replaces the state of a node whose restart is not complete.
 func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 	switch a.stage {
 	case stageStopping:
@@ -237,7 +237,7 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 	}
 }
 
-// String describes what is left to recover.
+// String describes the remaining recovery.
 func (r *Recovery) String() string {
 	if r.RemainingLogs < 0 {
 		return "it is recovering its logs"
@@ -247,7 +247,7 @@ func (r *Recovery) String() string {
 }
 
 // reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
-// that says something about the roller, not about a node that is ready in Kubernetes (docs/decisions/lost-clusters.md).
+// the cause may be the roller, and not a node that is ready in Kubernetes (docs/decisions/lost-clusters.md).
 func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
@@ -265,7 +265,7 @@ func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []
 	return sortedReasons(reasons)
 }
 
-// silent is how long the node has not answered although it could have: a new instance is given its time.
+// silent returns how long the node has not answered although it could have: the time counts from the readiness of a new instance.
 func (n *Node) silent(now time.Time) time.Duration {
 	since := n.Silent
 	if n.ReadyChanged.After(since) {
@@ -277,7 +277,7 @@ func (n *Node) silent(now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// patience is how long the node may be silent: as long as it may take to get ready if it is not.
+// patience returns how long the node may be silent. A node that is not ready gets the time to become ready.
 func (n *Node) patience(policy Policy) time.Duration {
 	if n.Ready.Or(true) {
 		return policy.Silence
@@ -285,13 +285,13 @@ func (n *Node) patience(policy Policy) time.Duration {
 	return max(policy.Silence, policy.Patience)
 }
 
-// answered reports whether this instance of the node is known to have answered.
+// answered reports whether this instance of the node has answered.
 func (n *Node) answered() bool {
 	answers, known := n.Answers.Get()
 	return known && (answers || n.Silent.After(n.ReadyChanged))
 }
 
-// keys names the keys of changes, not too many of them.
+// keys lists the keys of changes, up to a maximum.
 func keys(changes []brokerconfig.Change) string {
 	const most = 5
 	var words []string

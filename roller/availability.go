@@ -11,15 +11,15 @@ type availability struct {
 	unknown string
 	topics  []Topic
 	ids     positions
-	// hosted are the partitions that a broker has a replica of, led is how many it leads; both by the broker's position.
+	// hosted are the partitions of which a broker has a replica, and led is how many it leads; both by the broker's position.
 	hosted [][]place
 	led    []int32
 	total  int
-	// risky are the partitions that a restart may take from clients by the availability rule.
+	// risky are the partitions that a restart may make unavailable to clients although the availability rule allows it.
 	risky [][]place
 }
 
-// place is where a partition stands in the topics.
+// place is the position of a partition in the topics.
 type place struct{ topic, partition int32 }
 
 // newAvailability indexes the topics for many queries.
@@ -48,7 +48,7 @@ func newAvailability(topics Fact[[]Topic]) *availability {
 		minISR := a.topics[t].MinISR.Or(0)
 		for p := range a.topics[t].Partitions {
 			partition := &a.topics[t].Partitions[p]
-			// With min.insync.replicas below the number of replicas, what the availability rule leaves is enough for everybody.
+			// If min.insync.replicas is below the number of replicas, clients do not notice the restarts that the availability rule allows.
 			risky := minISR >= len(partition.Replicas)-len(partition.Adding)-len(partition.Removing) || len(partition.Replicas) == 1
 			for _, id := range partition.Replicas {
 				at := a.ids.of(id)
@@ -62,8 +62,8 @@ func newAvailability(topics Fact[[]Topic]) *availability {
 	return a
 }
 
-// shortage explains why a broker must not go down while all of down are down as well: the partition that would have too few replicas in
-// sync. Empty: it may go. A broker without replicas may always go.
+// shortage explains why a broker must not go down while all of down are down too, by a partition that would have too few replicas in sync;
+// empty if it may. A broker without replicas may always go down.
 func (a *availability) shortage(id NodeID, down nodeSet) string {
 	if a.unknown != "" {
 		return "it is unknown which replicas are in sync: " + a.unknown
@@ -91,8 +91,8 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 	return ""
 }
 
-// risks returns the effects on clients if the broker is down in addition to down, although shortage allows it, with the first partition of
-// each kind.
+// risks returns the effects on clients if the broker goes down in addition to down, although shortage allows it, with the first partition
+// of each kind.
 func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	risks := map[Risk]string{}
 	at := a.ids.of(id)
@@ -116,7 +116,7 @@ func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	return risks
 }
 
-// behind returns how many replicas of the broker are not in sync, and how many it has. It is unknown if the topics are.
+// behind returns how many replicas of the broker are not in sync, and how many it has. known is false if the topics are unknown.
 func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	if a.unknown != "" {
 		return 0, 0, false
@@ -133,7 +133,7 @@ func (a *availability) behind(id NodeID) (behind, of int, known bool) {
 	return behind, len(a.hosted[at]), true
 }
 
-// beside returns the other brokers with replicas of the partitions of this one, by ascending id.
+// beside returns the other brokers with replicas of this broker's partitions, by ascending id.
 func (a *availability) beside(id NodeID) []NodeID {
 	at := a.ids.of(id)
 	if at < 0 {
@@ -153,8 +153,8 @@ func (a *availability) beside(id NodeID) []NodeID {
 	return ids
 }
 
-// serves is a partition that has a leader and counts the broker as in sync; empty: there is none. Where the topics are unknown, each
-// broker may serve.
+// serves returns a partition that has a leader and the broker in its ISR; empty if there is none. If the topics are unknown, any broker may
+// serve.
 func (a *availability) serves(id NodeID) string {
 	if a.unknown != "" {
 		return "?"
@@ -172,7 +172,7 @@ func (a *availability) serves(id NodeID) string {
 	return ""
 }
 
-// leads is how many partitions the broker leads.
+// leads returns how many partitions the broker leads.
 func (a *availability) leads(id NodeID) int32 {
 	if at := a.ids.of(id); at >= 0 {
 		return a.led[at]
@@ -180,19 +180,19 @@ func (a *availability) leads(id NodeID) int32 {
 	return 0
 }
 
-// leaderShare is how large a share of all partitions the broker leads, from 0 to 1.
+// leaderShare returns the share of all partitions that the broker leads, from 0 to 1.
 func (a *availability) leaderShare(id NodeID) float64 {
 	return float64(a.leads(id)) / float64(max(1, a.total))
 }
 
-// outcome is how a partition may come to stand. One that is being reassigned has two, because the reassignment may end, or be cancelled, at
+// outcome is a possible state of a partition. A partition under reassignment has two, because the reassignment may end, or be cancelled, at
 // any moment.
 type outcome struct {
 	replicas, inSync []NodeID
 	when             string
 }
 
-// outcomes are all of them: one or two. A reassignment ends only when all that are added are in sync.
+// outcomes returns the one or two outcomes of a partition. A reassignment ends only when all added replicas are in sync.
 func outcomes(p *Partition) (two [2]outcome, n int) {
 	if len(p.Adding)+len(p.Removing) == 0 {
 		two[0].replicas, two[0].inSync = p.Replicas, p.ISR
@@ -208,7 +208,7 @@ func moving(p *Partition) (two [2]outcome) {
 	return two
 }
 
-// left is how many replicas are in sync when these brokers are gone.
+// left returns how many replicas stay in sync without these brokers.
 func (o outcome) left(gone nodeSet) int {
 	n := 0
 	for _, id := range o.inSync {
@@ -219,7 +219,7 @@ func (o outcome) left(gone nodeSet) int {
 	return n
 }
 
-// required is how many must be left: the availability rule.
+// required returns how many must stay in sync: the availability rule.
 func (o outcome) required(minISR int) int {
 	if len(o.replicas) <= 1 {
 		return 0

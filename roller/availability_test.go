@@ -8,10 +8,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// ids are node ids.
+// ids returns node ids.
 func ids(of ...roller.NodeID) []roller.NodeID { return of }
 
-// topicOf is a topic of one partition, which is led by the first that is in sync.
+// topicOf returns a topic of one partition, led by the first replica in sync.
 func topicOf(name string, minISR int, replicas, isr []roller.NodeID) roller.Topic {
 	leader := roller.NodeID(-1)
 	if len(isr) > 0 {
@@ -21,8 +21,8 @@ func topicOf(name string, minISR int, replicas, isr []roller.NodeID) roller.Topi
 		Partitions: []roller.Partition{{Leader: leader, Replicas: replicas, ISR: isr}}}
 }
 
-// The availability rule (docs/decisions/availability.md), with the behaviours of Strimzi's KafkaAvailabilityTest that it does not overrule,
-// and the holes that it closes.
+// The availability rule (docs/decisions/availability.md), with the behaviours of Strimzi's KafkaAvailabilityTest that it keeps, and the
+// gaps that it closes.
 func TestAvailability(t *testing.T) {
 	moving := func(isr []roller.NodeID) roller.Topic {
 		topic := topicOf("t", 2, ids(1, 2, 3, 4), isr)
@@ -38,7 +38,7 @@ func TestAvailability(t *testing.T) {
 		topic   roller.Topic
 		id      roller.NodeID
 		down    []roller.NodeID
-		blocked string // empty: it may go
+		blocked string // empty: the restart is allowed
 	}{
 		{"below min ISR, a member", topicOf("t", 2, ids(1, 2, 3), ids(1)), 1, nil,
 			"partition t-0 would have 0 replicas in sync without node 1, and needs 2 (3 replicas, min.insync.replicas 2)"},
@@ -85,7 +85,7 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
-// An error is never "it may go" (KafkaAvailabilityTest: ...ThrowsTimeoutException...).
+// An error never allows a restart (KafkaAvailabilityTest: ...ThrowsTimeoutException...).
 func TestAvailabilityThatCannotBeReadBlocks(t *testing.T) {
 	g := NewWithT(t)
 	a := roller.NewAvailability(roller.Unknown[[]roller.Topic]("Metadata timed out"))
@@ -116,7 +116,7 @@ func TestBrokerIDsOfAnySize(t *testing.T) {
 	g.Expect(a.LeaderShare(1 << 30)).To(Equal(0.5))
 }
 
-// What nobody may describe may be what a broker is needed for.
+// Topics that the roller may not describe may need the broker.
 func TestABrokerWithTopicsThatNobodyMayDescribe(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	sc.node(0).Hidden = "it has replicas of topics that the roller may not describe"

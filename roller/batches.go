@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// follow takes up the plan that is being followed, and considers brokers in its order. Where it lacks a broker that should be restarted, or
-// one can go with others that could not when it was made, it is recreated, as soon as no broker is away.
+// follow continues the current plan, and orders the brokers by it. If the plan lacks a broker that should be restarted, or if one can now
+// go with others and could not when the plan was made, it makes a new plan, as soon as no broker is away.
 func (r *round) follow() {
 	r.takeUp()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
@@ -20,7 +20,7 @@ func (r *round) follow() {
 	r.rings()
 }
 
-// open reports whether the broker may go down by what is in sync, now and if a Kubernetes cluster is lost.
+// open reports whether the broker may go down by the replicas in sync, both now and after the loss of a Kubernetes cluster.
 func (r *round) open(a *Assessment) bool {
 	return r.gone.open(a.Node) && r.losses.exposed(a) == nil
 }
@@ -59,7 +59,7 @@ func (r *round) takeUp() {
 	}
 }
 
-// brokers are the broker-only nodes that should be restarted, in their order.
+// brokers returns the broker-only nodes that should be restarted, in their order.
 func (r *round) brokers() []*Assessment {
 	var brokers []*Assessment
 	for _, a := range r.nodes {
@@ -70,18 +70,19 @@ func (r *round) brokers() []*Assessment {
 	return brokers
 }
 
-// division is how brokers are divided into batches.
+// division is the division of brokers into batches.
 type division struct {
 	batches [][]NodeID
-	// fewest is a number of batches below which there is no division, and proof why. Those that may not go down at this moment do not count.
+	// fewest is a number of batches below which no division exists, and proof the reason. Brokers that may not go down at this moment do
+	// not count.
 	fewest int
 	proof  string
-	// shut are those.
+	// shut are the brokers that may not go down at this moment.
 	shut []NodeID
 }
 
-// divide makes batches of brokers that may go down together (docs/decisions/availability.md). Unready ones are of earlier batches than
-// ready ones. Those that may not go down at all at this moment are batches of their own, the last ones.
+// divide divides brokers into batches that may go down together (docs/decisions/availability.md). Unready brokers are in earlier batches
+// than ready ones. Brokers that may not go down at this moment form batches of one, at the end.
 func (r *round) divide(brokers []*Assessment) division {
 	if r.policy.MaxUnavailable <= 1 {
 		return oneByOne(brokers)
@@ -123,7 +124,7 @@ func oneByOne(brokers []*Assessment) division {
 	return d
 }
 
-// pack divides with the fewest batches that are found.
+// pack divides brokers into the fewest batches that it finds.
 func (r *round) pack(brokers []*Assessment) division {
 	if len(brokers) == 0 {
 		return division{}
@@ -140,7 +141,7 @@ func (r *round) pack(brokers []*Assessment) division {
 		}
 	}
 	packed, err := packing.Pack(&in)
-	if err != nil { // more brokers than can be packed
+	if err != nil { // more brokers than Pack accepts
 		d := oneByOne(brokers)
 		d.fewest, d.proof = 1, "no search for better batches: "+err.Error()
 		return d
@@ -186,7 +187,7 @@ func (r *round) because(brokers []*Assessment, p packing.Part) string {
 	return p.String()
 }
 
-// some names the first of many nodes.
+// some lists the first of many nodes.
 func some(brokers []*Assessment, items []int32) string {
 	const most = 8
 	var words []string
@@ -199,7 +200,7 @@ func some(brokers []*Assessment, items []int32) string {
 	return strings.Join(words, ", ")
 }
 
-// racks numbers the racks; a node without one is of none.
+// racks numbers the racks; a node without a rack has -1.
 func (r *round) racks(brokers []*Assessment) []int32 {
 	number := map[string]int32{"": -1}
 	groups := make([]int32, len(brokers))
@@ -213,8 +214,9 @@ func (r *round) racks(brokers []*Assessment) []int32 {
 	return groups
 }
 
-// constraints are what the availability rule asks of the brokers that go down together, beside those that are gone: of the replicas of a
-// partition that are in sync no more may go than it can spare. Those of a partition that can spare none are shut, and in no packing.
+// constraints returns the limits of the availability rule on brokers that go down together, in addition to the nodes that are down already:
+// no more replicas in sync of a partition may go down than it can spare. A partition that can spare none has no constraint, because its
+// brokers are shut and never packed.
 func (l *ledger) constraints(brokers []*Assessment) packing.Input {
 	in := packing.Input{Items: len(brokers), Offsets: []int32{0}}
 	item := l.a.items(brokers)
@@ -233,7 +235,7 @@ func (l *ledger) constraints(brokers []*Assessment) packing.Input {
 					}
 				}
 				if len(in.Members)-from <= limit {
-					in.Members = in.Members[:from] // they may all go
+					in.Members = in.Members[:from] // all of them may go down
 					continue
 				}
 				in.Limits = append(in.Limits, int32(limit))
@@ -244,7 +246,8 @@ func (l *ledger) constraints(brokers []*Assessment) packing.Input {
 	return in
 }
 
-// items are, by a broker's position, its number among the brokers; -1 for others and for those that are down, which take nothing away.
+// items returns, by a broker's position, its index among the brokers; -1 for other brokers, and for those that are down, which count
+// already.
 func (a *availability) items(brokers []*Assessment) []int32 {
 	item := make([]int32, a.ids.n)
 	for i := range item {

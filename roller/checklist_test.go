@@ -10,9 +10,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// What of the checklist (docs/roller/checklist.md) has no other home.
+// Rules of the checklist (docs/roller/checklist.md) that have no test elsewhere.
 
-// Checklist 9: that a node is not ready is no reason to restart it. It is where the search for one begins.
+// Checklist 9: a node that is not ready is not restarted for that alone.
 func TestThatANodeIsNotReadyIsNoReason(t *testing.T) {
 	for _, roles := range []roller.Roles{broker, controller, combined} {
 		sc := newScene(t).with(roles, 0, 1, 2).current(0, 1, 2).unready(time.Hour, 1)
@@ -23,7 +23,7 @@ func TestThatANodeIsNotReadyIsNoReason(t *testing.T) {
 	}
 }
 
-// Checklist 10: a change that only a restart takes up restarts a controller, and a combined node, as it does a broker.
+// Checklist 10: a change that only a restart applies restarts a controller and a combined node, as it does a broker.
 func TestAChangedConfigurationRestartsANodeOfAnyRole(t *testing.T) {
 	for _, roles := range []roller.Roles{broker, controller, combined} {
 		sc := newScene(t).with(roles, 0, 1, 2).current(0, 1, 2)
@@ -43,7 +43,7 @@ func TestAChangedConfigurationRestartsANodeOfAnyRole(t *testing.T) {
 	}
 }
 
-// Checklist 11: the list of reasons is open. Who has another one puts it into the Snapshot, and is restarted for it once.
+// Checklist 11: the list of reasons is open. A caller may add another reason to the Snapshot, and the node is restarted for it once.
 func TestAReasonThatNobodyThoughtOf(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	sc.node(1).Requests = []roller.Reason{{Kind: "LicenceExpired", Mark: "2026"}}
@@ -51,7 +51,7 @@ func TestAReasonThatNobodyThoughtOf(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1)), "once")
 }
 
-// Checklist 16: what is stuck and out of date is restarted without anything from Kafka; nobody could be asked.
+// Checklist 16: a node that is stuck and outdated is restarted without any fact from Kafka, because no node may be able to answer.
 func TestAStuckNodeIsRestartedWithoutAWordFromKafka(t *testing.T) {
 	for _, roles := range []roller.Roles{broker, controller, combined} {
 		sc := newScene(t).with(roles, 0, 1, 2).current(0, 2).unready(0, 1)
@@ -66,7 +66,7 @@ func TestAStuckNodeIsRestartedWithoutAWordFromKafka(t *testing.T) {
 	}
 }
 
-// Checklist 18: stuck comes before unreachable. Who is stuck can't answer, and that is not told as another reason.
+// Checklist 18: "stuck" takes precedence over "unreachable". A stuck node can't answer, and that is not reported as another reason.
 func TestAStuckNodeIsNotCalledSilent(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).unready(time.Hour, 1)
 	sc.node(1).Stuck, sc.node(1).Answers, sc.node(1).Silent = roller.Known("CrashLoopBackOff"), roller.Known(false), noon.Add(-time.Minute)
@@ -75,7 +75,7 @@ func TestAStuckNodeIsNotCalledSilent(t *testing.T) {
 	sc.Expect(roller.Reasons(d.Actions[0].Reasons)).To(Equal("PodHasOldRevision, PodStuck (CrashLoopBackOff)"))
 }
 
-// Checklist 23: a controller that does not answer is no reason to restart it, however long that lasts (the shipped roller forces it).
+// Checklist 23: a controller that does not respond is not restarted for that, however long it lasts (Strimzi's roller forces a restart).
 func TestAControllerThatDoesNotAnswerIsNotRestartedForThat(t *testing.T) {
 	sc := newScene(t).with(controller, 0, 1, 2).led(2).current(0, 1, 2)
 	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon.Add(-24*time.Hour)
@@ -83,7 +83,7 @@ func TestAControllerThatDoesNotAnswerIsNotRestartedForThat(t *testing.T) {
 	sc.Expect(sc.of(1).Need).To(Equal(roller.NeedNothing))
 }
 
-// Checklist 26: a combined node passes the check of the quorum and that of the data, also where it is not ready.
+// Checklist 26: a combined node has to pass both the quorum check and the check of the data, even if it is not ready.
 func TestACombinedNodePassesBothChecks(t *testing.T) {
 	for name, ready := range map[string]bool{"ready": true, "not ready": false} {
 		t.Run(name, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestACombinedNodePassesBothChecks(t *testing.T) {
 	}
 }
 
-// Checklist 34, the quorum rule: the timeout is the one that the node is to have; two seconds where its configuration has none, or is not
-// known.
+// Checklist 34, the quorum rule: the timeout is the desired one of the node; two seconds if its configuration does not set it, or is
+// unknown.
 func TestTheTimeoutOfTheQuorumCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		desired map[string]string
@@ -142,7 +142,7 @@ func TestTheTimeoutOfTheQuorumCheck(t *testing.T) {
 	}
 }
 
-// Checklist 43: the quorum is asked before a restart. A change that takes nobody down does not wait for it (Strimzi holds it back).
+// Checklist 43: the quorum check precedes a restart. A change at runtime does not wait for it (Strimzi's does).
 func TestAConfigurationIsChangedWithoutAQuorumCheck(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).led(0).current(0, 1, 2)
 	q, _ := sc.s.Quorum.Get()
@@ -152,7 +152,7 @@ func TestAConfigurationIsChangedWithoutAQuorumCheck(t *testing.T) {
 	sc.Expect(sc.altered).To(HaveLen(1))
 }
 
-// Checklist 44: all times of voters are by the leader's clock. What ours says makes no difference.
+// Checklist 44: all times of voters are by the leader's clock. The roller's own clock makes no difference.
 func TestTheQuorumCheckKnowsNoClockOfOurs(t *testing.T) {
 	for _, skew := range []time.Duration{-100 * 365 * 24 * time.Hour, 0, 100 * 365 * 24 * time.Hour} {
 		sc := newScene(t).with(controller, 0, 1, 2).led(0).current(0, 2)

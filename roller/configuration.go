@@ -29,7 +29,7 @@ func (r *round) compare() map[NodeID]brokerconfig.Diff {
 	return diffs
 }
 
-// differences returns the differences of the nodes, considering what Kafka has refused.
+// differences returns the differences of the nodes, without the changes that Kafka has rejected.
 func (r *round) differences(nodes []brokerconfig.Node) map[NodeID]brokerconfig.Diff {
 	diffs := map[NodeID]brokerconfig.Diff{}
 	table := brokerconfig.TableOf(nodes)
@@ -54,8 +54,8 @@ func (r *round) differences(nodes []brokerconfig.Node) map[NodeID]brokerconfig.D
 	return diffs
 }
 
-// untaken are the changes that Kafka took often enough and that do not show. It takes a value for all brokers that one of them can take up,
-// and the others say nothing of it: to them it is as if it had been refused.
+// untaken returns the changes that Kafka accepted several times without an effect. Kafka accepts a value for all brokers if one of them can
+// apply it, and the others do not report that they can't; the roller treats that as a refusal.
 func (r *round) untaken(diffs map[NodeID]brokerconfig.Diff) []brokerconfig.Refusal {
 	const why = "it was set, but not every running node has applied it"
 	var refusals []brokerconfig.Refusal
@@ -82,8 +82,7 @@ func (r *round) untaken(diffs map[NodeID]brokerconfig.Diff) []brokerconfig.Refus
 	return refusals
 }
 
-// forgetRefusals drops what Kafka said against values that no node is to have any more, or that all have. What can't be seen is not
-// forgotten.
+// forgetRefusals removes refusals of values that no node wants any more, or that all nodes have. It keeps them while a node can't be read.
 func (r *round) forgetRefusals() {
 	if r.s.Unread != "" || r.policy.NoReconfiguration {
 		return
@@ -101,8 +100,8 @@ func (r *round) forgetRefusals() {
 	}
 }
 
-// carrier is the broker that a change of all brokers is given to: the first one that nothing keeps from it, if there is one. The change
-// must not wait for that broker's restart, or its hold.
+// carrier returns the broker that gets a change for all brokers: preferably one that serves and needs no restart, else any that reports its
+// configuration. The change must not wait for that broker's restart, or its hold.
 func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bool) {
 	best := 0
 	for i := range r.s.Nodes {
@@ -125,13 +124,13 @@ func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bo
 	return id, best > 0
 }
 
-// mostTries is how often a change of a configuration is tried that Kafka takes and the node does not show.
+// mostTries is how often a configuration change is tried that Kafka accepts and the node does not show.
 const mostTries = 3
 
-// alteration is the fingerprint of what can be changed while the node runs.
+// alteration returns the fingerprint of the changes that the node can apply while it runs.
 func (a *Assessment) alteration() string { return a.Changes.WithoutRestart().Fingerprint() }
 
-// configBlocks are what keeps a change of the configuration that needs no restart. A value that is rejected keeps only itself.
+// configBlocks adds the blocks of a configuration change without a restart. A rejected value blocks only itself.
 func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	last := p.Alterations[a.Node]
 	same := last.Change == a.alteration()
@@ -144,12 +143,12 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	default:
 		return
 	}
-	for _, x := range a.Changes.Rejected { // these are reported whenever there is nothing to do
+	for _, x := range a.Changes.Rejected { // reported whenever there is nothing to do
 		a.block(RuleConfig, "%s", advice(x))
 	}
 }
 
-// startBlocks keep a node from a restart from which it would not come back.
+// startBlocks adds the blocks of a restart after which the node would not start.
 func (a *Assessment) startBlocks() {
 	for _, x := range a.Changes.Rejected {
 		if x.Illegal {

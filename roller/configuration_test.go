@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// configured gives a node a configuration in which the key differs.
+// configured gives a node a configuration in which num.io.threads differs.
 func configured(n *roller.Node, readOnly bool, live, desired string) {
 	n.Config = roller.Known(brokerconfig.Config{
 		Desired: map[string]string{"num.io.threads": desired},
@@ -20,13 +20,13 @@ func configured(n *roller.Node, readOnly bool, live, desired string) {
 	})
 }
 
-// refusal is Kafka's word against num.io.threads.
+// refusal returns Kafka's rejection of a value of num.io.threads.
 func refusal(to, why string) brokerconfig.Refusal {
 	return brokerconfig.Refusal{Key: "num.io.threads", To: &to, Node: brokerconfig.EveryBroker, Why: why}
 }
 
-// No node starts with an illegal value: it is neither asked for nor answered with a restart, and nobody is restarted into it for another
-// reason.
+// No node starts with an illegal value. So the value is neither set at runtime nor applied by a restart, and the node is not restarted for
+// other reasons.
 func TestAnIllegalValue(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1)
 	configured(sc.node(0), false, "8", "-3")
@@ -50,7 +50,7 @@ func TestAnIllegalValue(t *testing.T) {
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
 }
 
-// A rejected value keeps only itself: not the other keys, and not the other nodes, whatever their roles.
+// A rejected value prevents neither the changes of other keys nor those of other nodes, whatever their roles.
 func TestARejectedValueHoldsUpNothingElse(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).led(0).with(broker, 3).current(1, 2)
 	for id := range roller.NodeID(4) {
@@ -68,8 +68,8 @@ func TestARejectedValueHoldsUpNothingElse(t *testing.T) {
 	))
 }
 
-// testSuccessfulAlteringConfigNotRoll, testDynamicUpdateThrowsForceableProblemOnFailure: what a running node refuses it is restarted for,
-// if it is legal.
+// testSuccessfulAlteringConfigNotRoll, testDynamicUpdateThrowsForceableProblemOnFailure: a legal value that a running node rejects is
+// applied by a restart.
 func TestALegalValueThatIsRefusedWhileTheNodeRuns(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	for id := range roller.NodeID(2) {
@@ -88,7 +88,7 @@ func TestALegalValueThatIsRefusedWhileTheNodeRuns(t *testing.T) {
 	sc.Expect(sc.progress.Alterations).To(BeEmpty())
 }
 
-// A restart is no way around a policy.
+// A restart does not bypass a policy.
 func TestAValueThatAPolicyForbids(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), false, "8", "12")
@@ -109,7 +109,8 @@ func TestAValueThatAPolicyForbids(t *testing.T) {
 	sc.Expect(sc.progress.Refusals).To(BeEmpty())
 }
 
-// What Kafka stores would stand against the file. It is changed where nobody refuses it, and only then is the node restarted.
+// The stored value would override the file. The roller first changes it through the controllers, which do not reject it, and then restarts
+// the node.
 func TestAStoredValueThatIsRefused(t *testing.T) {
 	sc := newScene(t).with(broker, 0).current(0)
 	stored := func(value string) {
@@ -131,8 +132,8 @@ func TestAStoredValueThatIsRefused(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }
 
-// What has to wait for another key is asked for three times: the other key may stay in the way forever. Then it is stored where nobody
-// refuses it, and only who does not take it up while it runs is restarted for it.
+// A change that has to wait for another key is requested three times, because the other key may block it forever. Then the value is stored
+// through the controllers, and only nodes that do not apply it at runtime are restarted.
 func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), false, "8", "100")
@@ -142,7 +143,7 @@ func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
 	for range 3 {
 		d := sc.step()
 		sc.Expect(d.Actions).To(ConsistOf(And(HaveField("Kind", roller.ActionReconfigure), HaveField("Changes.Global", HaveLen(1)))))
-		sc.progress = restored(t, sc.progress.Refused(waits).Refused(waits)) // the second one, at the same time, does not count
+		sc.progress = restored(t, sc.progress.Refused(waits).Refused(waits)) // the second refusal, at the same time, does not count
 		sc.s.At = sc.s.At.Add(time.Minute)
 	}
 	d := sc.step()
@@ -164,8 +165,8 @@ func TestAKeyThatWaitsForAnotherOne(t *testing.T) {
 	sc.Expect(sc.progress.Refusals).To(BeEmpty())
 }
 
-// Strimzi issue 7391: what Kafka takes and does not show is no reason to try forever. Brokers say nothing of a value for all that they
-// can't take up: they are restarted, once.
+// Strimzi issue 7391: a value that Kafka accepts but does not report is not set forever. A broker that can't apply one value reports none
+// of them: it is restarted once.
 func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), false, "9", "9")
@@ -176,7 +177,7 @@ func TestAConfigurationThatIsNotTakenUp(t *testing.T) {
 	sc.Expect(sc.of(1).Repeated).To(HaveLen(1), "it is told")
 }
 
-// What takes nobody down is kept by no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: what is unknown is no reason.
+// A change at runtime needs no check of the data. testRollHandlesErrorWhenGettingBrokerConfig: an unknown configuration is no reason.
 func TestAConfigurationIsChangedWhateverIsInSync(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1).topics(topicOf("t", 2, ids(0, 1), nil))
 	configured(sc.node(0), false, "8", "9")
@@ -196,8 +197,8 @@ func TestAConfigurationThatNeedsARestart(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }
 
-// A node that has another value after its restart than before took up what was wanted for a while: it is restarted once more. One that has
-// another value each time is not restarted forever.
+// A node that reports a different value after its restart applied another value that was desired meanwhile, and is restarted once more. A
+// node that reports a different value after each restart is not restarted forever.
 func TestAValueThatIsAnotherOneAfterEachRestart(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), true, "8", "9")
@@ -217,7 +218,7 @@ func TestAValueThatIsAnotherOneAfterEachRestart(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 0, 0, 0)), "another wish is another reason")
 }
 
-// A journal of an earlier version says for which values a node was restarted, and not which ones it had.
+// The journal of an earlier version records for which values a node was restarted, but not which ones it had.
 func TestARestartForAConfigurationThatAnEarlierVersionRemembers(t *testing.T) {
 	sc := newScene(t).with(broker, 0).current(0)
 	configured(sc.node(0), true, "8", "9")
@@ -233,7 +234,7 @@ func TestARestartForAConfigurationThatAnEarlierVersionRemembers(t *testing.T) {
 	sc.Expect(sc.of(0).Repeated).To(HaveLen(1))
 }
 
-// What Kafka refused for one broker it is not asked again for another one that stands in for it.
+// A change that Kafka rejected for one broker is not requested through another one.
 func TestARefusalCountsForAllBrokers(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	configured(sc.node(0), false, "8", "9")

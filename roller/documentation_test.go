@@ -14,13 +14,13 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// checklist is where each rule of the roller is listed with its tests.
+// checklist lists each rule of the roller with its tests.
 const checklist = "../docs/roller/checklist.md"
 
-// reference is a test in the checklist: `file: TestName`, or `file: TestName/a case of it`.
+// reference matches a test in the checklist: `file: TestName`, or `file: TestName/a case`.
 var reference = regexp.MustCompile("`([a-z_/]+_test\\.go): (Test\\w+)(?:/([^`]+))?`")
 
-// rows are the lines of the checklist's tables, without headings, by cells.
+// rows returns the cells of the checklist's tables, without headings.
 func rows(g *WithT) [][]string {
 	text, err := os.ReadFile(checklist)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -39,7 +39,7 @@ func rows(g *WithT) [][]string {
 	return all
 }
 
-// Each rule has its line, and each line a test: none of the 45 gets lost.
+// Each of the 45 rules has its line, and each line a test.
 func TestTheChecklistIsComplete(t *testing.T) {
 	g := NewWithT(t)
 	next := 1
@@ -64,7 +64,7 @@ func TestTheChecklistIsComplete(t *testing.T) {
 	g.Expect(next).To(Equal(46))
 }
 
-// A test that is renamed or deleted takes its line in the checklist along.
+// A test that is renamed or deleted must be updated in the checklist too.
 func TestTheChecklistNamesTestsThatExist(t *testing.T) {
 	g := NewWithT(t)
 	files := map[string]map[string]*ast.FuncDecl{}
@@ -83,7 +83,7 @@ func TestTheChecklistNamesTestsThatExist(t *testing.T) {
 	g.Expect(len(files)).To(BeNumerically(">", 10), "the checklist was read")
 }
 
-// tests are the tests of a file, by name.
+// tests returns the tests of a file, by name.
 func tests(g *WithT, file string) map[string]*ast.FuncDecl {
 	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.FromSlash(file), nil, parser.SkipObjectResolution)
 	g.Expect(err).NotTo(HaveOccurred(), "the checklist names %s", file)
@@ -96,7 +96,7 @@ func tests(g *WithT, file string) map[string]*ast.FuncDecl {
 	return all
 }
 
-// texts are the literal texts in a test: the names of its cases are among them.
+// texts returns the string literals of a test, which include the names of its cases.
 func texts(test *ast.FuncDecl) map[string]bool {
 	all := map[string]bool{}
 	ast.Inspect(test, func(n ast.Node) bool {

@@ -9,24 +9,24 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Return is a broker that has come back from a restart by the roller, and may not lead its preferred partitions yet.
+// Return is a broker that came back from a restart by the roller, and may not lead its preferred partitions yet.
 type Return struct {
-	// At is when it came back, and Tries how often it was asked to be elected since.
+	// At is the time at which it came back, and Tries the number of elections since.
 	At    time.Time `json:"at"`
 	Tries int       `json:"tries,omitempty"`
 }
 
-// How long, and how often, a broker that is back is given its partitions before the next node goes without that.
+// How long, and how often, the roller tries to give a returned broker its partitions back before it continues with the next node.
 const (
 	electionTime  = 30 * time.Second
 	electionTries = 3
 )
 
-// leaderBalanceKey is the property by which users have leaders stay where they are.
+// leaderBalanceKey is the property with which users disable moving leaders back.
 const leaderBalanceKey = "auto.leader.rebalance.enable"
 
-// elections are the partitions that brokers lead again which are back: those whose preferred leaders they are (docs/decisions/leaders.md).
-// Without them the nodes that go last would lead everything until Kafka's own balancing, minutes later.
+// elections returns elections of the returned brokers as leaders of the partitions whose preferred leaders they are
+// (docs/decisions/leaders.md). Without them, the nodes that restart last would lead everything until Kafka's own balancing, minutes later.
 func (r *round) elections() []Action {
 	var actions []Action
 	for _, id := range slices.Sorted(maps.Keys(r.progress.Returned)) {
@@ -47,15 +47,15 @@ func (r *round) elections() []Action {
 	return actions
 }
 
-// keepsServing reports whether a broker serves and will continue to: it does not hang although its pod is ready, its pod is not being
-// deleted, and it needs no other restart.
+// keepsServing reports whether a broker serves and will continue to: it answers, is ready and not fenced, its pod is not being deleted, and
+// it needs no other restart.
 func (r *round) keepsServing(n *Node) bool {
 	_, restarting := r.progress.Restarts[n.ID]
 	return !restarting && n.Foreign == "" && n.Answers.Or(false) && !n.Fenced.Or(false) && n.Ready.Or(false) && !n.Terminating &&
 		!r.assessment(n.ID).wanted()
 }
 
-// balanced reports whether the user lets Kafka move leaders to the preferred replicas, which is the default.
+// balanced reports whether the user allows Kafka to move leaders to the preferred replicas, which is the default.
 func balanced(n *Node) bool {
 	desired, known := n.Desired.Get()
 	if !known {
@@ -64,8 +64,8 @@ func balanced(n *Node) bool {
 	return !strings.EqualFold(strings.TrimSpace(desired[leaderBalanceKey]), "false") // as org.apache.kafka.common.config.ConfigDef reads it
 }
 
-// unled are the partitions, by topic, whose preferred leader is the broker, which is in sync, while another one leads. It is unknown if the
-// topics are.
+// unled returns the partitions, by topic, whose preferred leader is the broker, and which another broker leads although it is in sync. It
+// returns false if the topics are unknown.
 func (a *availability) unled(id NodeID) (map[string][]int32, bool) {
 	if a.unknown != "" {
 		return nil, false

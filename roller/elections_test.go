@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// ledByLast are partitions of one topic with these replicas, the last of which leads.
+// ledByLast returns a topic with these partitions, each led by its last replica.
 func ledByLast(replicas ...[]roller.NodeID) roller.Topic {
 	t := roller.Topic{Name: "t", MinISR: roller.Known(1)}
 	for i, ids := range replicas {
@@ -19,7 +19,7 @@ func ledByLast(replicas ...[]roller.NodeID) roller.Topic {
 	return t
 }
 
-// elections are those that a decision wants, by node.
+// elections returns the elections of a decision, by node.
 func elections(d roller.Decision) map[roller.NodeID]map[string][]int32 {
 	all := map[roller.NodeID]map[string][]int32{}
 	for _, a := range d.Actions {
@@ -30,7 +30,7 @@ func elections(d roller.Decision) map[roller.NodeID]map[string][]int32 {
 	return all
 }
 
-// A broker that is back leads its partitions again, in the same step that restarts the next one; others' partitions stay where they are.
+// A broker that is back leads its partitions again, in the same step that restarts the next one. Partitions that prefer other leaders stay.
 func TestABrokerThatIsBackLeadsItsPartitionsAgain(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).topics(ledByLast([]roller.NodeID{0, 1}, []roller.NodeID{1, 0}, []roller.NodeID{0, 1}))
 	sc.Expect(elections(sc.step())).To(BeEmpty(), "nobody was restarted yet")
@@ -47,7 +47,7 @@ func TestABrokerThatIsBackLeadsItsPartitionsAgain(t *testing.T) {
 	sc.Expect(sc.progress.Returned).To(BeEmpty())
 }
 
-// What keeps leaders where they are. The other node, which is next, does not wait for it.
+// The cases in which leaders are not moved. The next restart does not wait for them.
 func TestLeadersThatStayWhereTheyAre(t *testing.T) {
 	for name, change := range map[string]func(sc *scene){
 		"the policy says so": func(sc *scene) { sc.policy.NoElections = true },

@@ -1,6 +1,6 @@
 package roller
 
-// What the tests in package roller_test ask for beside what the package exports.
+// Internals that the tests in package roller_test need.
 
 var NewAvailability = newAvailability
 

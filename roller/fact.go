@@ -10,10 +10,10 @@ type Fact[T any] struct {
 	why   string
 }
 
-// Known is a fact with a value.
+// Known returns a fact with a value.
 func Known[T any](value T) Fact[T] { return Fact[T]{value: value, known: true} }
 
-// Unknown returns a fact without a value. why is the reason that it could not be read.
+// Unknown returns a fact without a value. why is the reason why it could not be read.
 func Unknown[T any](why string) Fact[T] { return Fact[T]{why: why} }
 
 // Get returns the value, and whether there is one.

@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Where nobody can tell whether an unready node recovers its logs, it may. After patience it goes, alone, with the check of the data, and
-// is reported as forced.
+// If it is unknown whether an unready node recovers its logs, the roller assumes that it may. After patience it restarts the node alone,
+// with the check of the data, and reports the restart as forced.
 func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(2).unready(0, 0, 1).topics(topicOf("t", 1, ids(0, 9), ids(0, 9)))
 	sc.policy.MaxUnavailable = 3
@@ -35,7 +35,7 @@ func TestAPodThatMayRecoverItsLogsIsGivenTime(t *testing.T) {
 		"whatever may be away")
 }
 
-// What is unknown is never as it should be.
+// An unknown fact never counts as "as it should be".
 func TestWhatIsNotKnownIsNotDone(t *testing.T) {
 	for name, hide := range map[string]func(n *roller.Node){
 		"revision":      func(n *roller.Node) { n.Revision = roller.Unknown[roller.Revision]("no set has this pod") },
@@ -56,7 +56,7 @@ func TestWhatIsNotKnownIsNotDone(t *testing.T) {
 	sc.Expect(sc.step().Phase).To(Equal(roller.PhaseUnknown))
 }
 
-// What this look learned counts at once, whatever the metadata still says.
+// Facts of the present look override the metadata of Kafka.
 func TestABrokerThatDoesNotAnswerIsNotInSync(t *testing.T) {
 	for name, c := range map[string]struct {
 		roles roller.Roles
@@ -80,7 +80,7 @@ func TestABrokerThatDoesNotAnswerIsNotInSync(t *testing.T) {
 	}
 }
 
-// The same for voters: their leader takes a moment to notice.
+// The same for voters: the quorum's leader notices a lost voter with a delay.
 func TestAVoterThatGoesIsNotCaughtUp(t *testing.T) {
 	sc := newScene(t).with(controller, 0, 1, 2).led(2).current(1, 2)
 	sc.unready(time.Hour, 1).node(1).Terminating = true
@@ -89,7 +89,7 @@ func TestAVoterThatGoesIsNotCaughtUp(t *testing.T) {
 	sc.Expect(sc.blocked(0)).To(Equal([]roller.Rule{roller.RuleQuorum}))
 }
 
-// Facts age while a node goes: each one is looked at again, and there is a time after which it may not go on these.
+// Facts age while a node stops. So each node of a batch needs its own look, and each action has a time after which it must not begin.
 func TestOneRestartPerLook(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2, 3).current(3)
 	configured(sc.node(3), false, "8", "9")
@@ -105,7 +105,7 @@ func TestOneRestartPerLook(t *testing.T) {
 	sc.Expect(d.Progress.Restarts).To(HaveLen(1))
 }
 
-// Kafka before 4.0 does not tell who is out of service: who is in no replicas in sync is read from these.
+// Kafka before 4.0 does not report which brokers are fenced, so a broker without any replica in sync counts as fenced.
 func TestBrokersOutsideOfTheReplicasInSync(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(2).unready(time.Hour, 0, 1).topics(topicOf("t", 2, ids(0, 1, 2), ids(2)))
 	for _, id := range ids(0, 1) {
@@ -122,7 +122,7 @@ func TestBrokersOutsideOfTheReplicasInSync(t *testing.T) {
 	sc.Expect(sc.of(1).Down).To(BeFalse(), "it is in sync, so that it may serve somebody")
 }
 
-// Absent is not gone: what is remembered of a node is kept until no StrimziPodSet lists it.
+// The roller keeps what it remembers of a missing node until no StrimziPodSet lists the node.
 func TestAnAbsentNodeIsNotForgotten(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).topics(topicOf("t", 1, ids(0, 1), ids(0, 1)))
 	sc.after = func(n *roller.Node) { n.Ready = roller.Known(false) }
@@ -139,7 +139,7 @@ func TestAnAbsentNodeIsNotForgotten(t *testing.T) {
 	sc.Expect(sc.progress.Restarts).NotTo(HaveKey(roller.NodeID(0)))
 }
 
-// The API server refused: that is tried again later each time, and stops nobody else.
+// A restart that the API server rejects is retried after a growing delay, and does not block other nodes.
 func TestADeniedRestartIsTriedLaterEachTime(t *testing.T) {
 	sc := newScene(t).with(broker, 0).topics()
 	var at []time.Duration
@@ -158,7 +158,7 @@ func TestADeniedRestartIsTriedLaterEachTime(t *testing.T) {
 		315 * time.Second, 615 * time.Second, 915 * time.Second}))
 }
 
-// A node that failed and is on hold is somebody's, and counts against no limit. Its replicas are still missed.
+// A failed node on hold counts against no limit, because the user takes care of it. Its replicas still count as missing.
 func TestAFailedNodeOnHoldReleasesTheOthers(t *testing.T) {
 	for _, roles := range []roller.Roles{broker, combined, controller} {
 		sc := newScene(t).with(roles, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(0, 3), ids(0, 3)))
@@ -176,7 +176,7 @@ func TestAFailedNodeOnHoldReleasesTheOthers(t *testing.T) {
 	}
 }
 
-// Brokers that could not go with others when the plan was made go with them as soon as they can.
+// Brokers that could not join a batch when the plan was made join one as soon as they can.
 func TestBrokersThatWereKeptSingleGoTogetherLater(t *testing.T) {
 	sc := racked(t, 9)
 	sc.policy.MaxUnavailable = 9
@@ -190,7 +190,7 @@ func TestBrokersThatWereKeptSingleGoTogetherLater(t *testing.T) {
 	sc.Expect(len(plan.Batches)).To(BeNumerically("<=", 4))
 }
 
-// A change of all brokers waits for no broker's restart, and no broker's hold.
+// A change of all brokers does not wait for the restart, or the hold, of a single broker.
 func TestAChangeOfAllBrokersWaitsForNobody(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1, 2)
 	for _, id := range ids(0, 1, 2) {
@@ -208,8 +208,7 @@ func TestAChangeOfAllBrokersWaitsForNobody(t *testing.T) {
 	sc.Expect(sc.altered).To(HaveLen(1), "all are blocked from being restarted, which would bring it too")
 }
 
-// A restart says which answers it rests on that nobody asked for in this look: those of the brokers with replicas of the same partitions,
-// and no others.
+// A restart lists the brokers whose recalled answers it rests on: those with replicas of the same partitions, and no others.
 func TestARestartTellsWhoWasNotAsked(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).current(1, 2, 3, 4)
 	sc.topics(topicOf("t", 1, ids(2, 0, 1), ids(2, 0, 1)), topicOf("u", 1, ids(0, 4), ids(0, 4)), topicOf("v", 1, ids(2, 3), ids(2, 3)))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// gates adds what keeps a node that should be restarted from that at this moment. It is asked again after each node that is chosen.
+// gates returns what blocks, at this moment, a node that should be restarted. It is called again after each node that was chosen.
 func (r *round) gates(a *Assessment) []Block {
 	b := &Assessment{Blocks: slices.Clone(a.Blocks), Node: a.Node}
 	if r.policy.Paused != "" {
@@ -38,9 +38,9 @@ func (r *round) gates(a *Assessment) []Block {
 	return b.Blocks
 }
 
-// halts keep nodes that work from being restarted into what another node did not survive (docs/decisions/restart-order.md: a stuck pod that
-// is up to date stops all; a node that is not ready after its restart stops its own kind). A node on hold halts no other node, because a
-// user knows about it. In a lost cluster, a node may be unready only because it waits for the others.
+// halts blocks healthy nodes while another node has failed that was restarted into the same state (docs/decisions/restart-order.md: a stuck
+// pod that is up to date stops all; a node that is not ready after its restart stops those of its kind). A node on hold halts no other
+// node, because a user knows about it. In a lost cluster, a node may be unready only because it waits for the others.
 func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	for _, other := range r.nodes {
 		if other == a || other.node.Hold != "" {
@@ -60,8 +60,8 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 	}
 }
 
-// order is: controllers before brokers, the active one last. What can't go is waited for no longer than patience lasts
-// (docs/decisions/restart-order.md).
+// order lets controllers go before brokers, and the active controller last of them. Others do not wait for a blocked node for longer than
+// the patience (docs/decisions/restart-order.md).
 func (r *round) order(a, b *Assessment) {
 	if a.Roles.Controller && !a.ActiveController {
 		return
@@ -81,7 +81,7 @@ func (r *round) order(a, b *Assessment) {
 	}
 }
 
-// summary is why a node is not done, in short.
+// summary says in short why a node is not done.
 func (a *Assessment) summary() string {
 	switch {
 	case len(a.Blocks) > 0:
@@ -92,8 +92,7 @@ func (a *Assessment) summary() string {
 	return "it is next"
 }
 
-// voters go one at a time (docs/decisions/availability.md). Those that are down may go together where there is no quorum that could be
-// lost.
+// voters lets voters go one at a time (docs/decisions/availability.md). Voters that are down may go together if there is no quorum to lose.
 func (r *round) voters(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
 	if a.Down && (!known || q.Leader < 0) {
@@ -115,12 +114,12 @@ func (r *round) limits(a, b *Assessment) {
 	}
 	q, known := r.s.Quorum.Get()
 	if a.Down && a.Roles.Controller && (!known || q.Leader < 0) {
-		return // the rule voters decides about it
+		return // left to the rule voters
 	}
 	r.caps(a, away, b)
 }
 
-// counted are the brokers that count as away beside this one.
+// counted returns the other brokers that count as away beside this one.
 func (r *round) counted(a *Assessment) []*Assessment {
 	var away []*Assessment
 	for _, other := range r.away {
@@ -131,7 +130,7 @@ func (r *round) counted(a *Assessment) []*Assessment {
 	return away
 }
 
-// caps are the policy's on those that are away at once: how many, of one rack, and with how many leaders.
+// caps applies the policy's limits on nodes that are away at once: their number, their number per rack, and their share of leaders.
 func (r *round) caps(a *Assessment, away []*Assessment, b *Assessment) {
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
 		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.describeAway(away))
@@ -181,7 +180,7 @@ func (r *round) describeAway(away []*Assessment) string {
 	return list(ids) + " are"
 }
 
-// safety blocks a restart that the data or the quorum can't afford. A node that serves no clients costs nothing.
+// safety blocks a restart that would endanger the data or the quorum. A node that serves no clients may always be restarted.
 func (r *round) safety(a, b *Assessment, way string) {
 	if a.Down || way != "" && a.Roles.Controller {
 		return
@@ -199,7 +198,7 @@ func (r *round) safety(a, b *Assessment, way string) {
 	}
 }
 
-// data blocks a restart that the replicas of a broker can't afford.
+// data blocks a restart that would endanger the replicas of a broker's partitions.
 func (r *round) data(a, b *Assessment) {
 	if a.node.Hidden != "" {
 		b.block(RuleAvailability, "%s", a.node.Hidden)
@@ -226,7 +225,7 @@ func (r *round) data(a, b *Assessment) {
 	}
 }
 
-// quorum blocks a restart that the metadata quorum can't afford: without a controller, the others must have a majority; a broker needs a
+// quorum blocks a restart that would endanger the metadata quorum: without a controller, the others must have a majority; a broker needs a
 // quorum to come back.
 func (r *round) quorum(a, b *Assessment) {
 	q, known := r.s.Quorum.Get()
@@ -245,7 +244,7 @@ func (r *round) quorum(a, b *Assessment) {
 	}
 }
 
-// comesBack is another broker that is away, or has just gone, and may soon be back; nil: there is none.
+// comesBack returns another broker that is away, or became unready a short time ago, and may soon be back; nil if there is none.
 func (r *round) comesBack(a *Assessment) *Assessment {
 	for _, other := range r.nodes {
 		recent := other.State == StateUnready && r.s.At.Sub(other.node.ReadyChanged) < r.policy.Patience
@@ -257,8 +256,8 @@ func (r *round) comesBack(a *Assessment) *Assessment {
 	return nil
 }
 
-// nobodyAnswers reports whether the replicas in sync can't be known because no broker answers, this one neither
-// (docs/decisions/restart-order.md: a broker that can't be reached is restarted where a check can't be made at all).
+// nobodyAnswers reports whether the replicas in sync are unknown because no broker answers, including this one
+// (docs/decisions/restart-order.md: a broker that can't be reached is restarted if a check is impossible).
 func (r *round) nobodyAnswers(a *Assessment) bool {
 	if r.s.Topics.IsKnown() || !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind == PodUnresponsive }) {
 		return false
@@ -271,13 +270,13 @@ func (r *round) nobodyAnswers(a *Assessment) bool {
 	return true
 }
 
-// guessed reports whether a node is unready, and it is unknown whether it is recovering its logs. After patience it is restarted anyway,
-// alone (docs/decisions/facts-of-a-restart.md).
+// guessed reports whether a node is unready, and it is unknown whether it is recovering its logs. After the patience it is restarted
+// anyway, alone (docs/decisions/facts-of-a-restart.md).
 func (a *Assessment) guessed() bool {
 	return !a.node.Ready.Or(true) && a.State != StateStuck && !a.node.Recovery.IsKnown()
 }
 
-// forced describes which checks are not made before the node is restarted, and why; empty: all are (docs/decisions/restart-order.md).
+// forced describes which checks are skipped before the node is restarted, and why; empty if none is (docs/decisions/restart-order.md).
 func (r *round) forced(a *Assessment) string {
 	way := r.wayOut(a)
 	switch {

@@ -11,20 +11,20 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
-// patient is a policy that lets so many brokers be away at once.
+// patient returns a policy with this many brokers unavailable at once.
 func patient(most int) roller.Policy {
 	return roller.Policy{MaxUnavailable: most, Patience: 5 * time.Minute, Silence: 2 * time.Minute, Stall: 5 * time.Minute,
 		QuorumFetchTimeout: 2 * time.Second}
 }
 
-// limited is a patient one with more limits: by rack, by leaders, and how long a node is back before the next one goes.
+// limited returns a patient policy with more limits: by rack, by share of leaders, and a settle time.
 func limited(most, rack int, leaders float64, settle time.Duration) roller.Policy {
 	p := patient(most)
 	p.MaxPerRack, p.MaxLeaderShare, p.Settle = rack, leaders, settle
 	return p
 }
 
-// known are histories that once broke a rule, as short as they get.
+// known are histories that once broke a rule, shrunk to the shortest form.
 var known = []struct {
 	name    string
 	history simulator.History
@@ -250,7 +250,7 @@ var known = []struct {
 		}}},
 }
 
-// What broke a rule once does not any more.
+// No known history breaks a rule any more.
 func TestKnownHistoriesOfRolls(t *testing.T) {
 	for _, c := range known {
 		t.Run(c.name, func(t *testing.T) {

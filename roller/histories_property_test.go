@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
-// proveSeed is the seed of a run: that of the environment, or always the same, or a new one where the proofs run in full.
+// proveSeed returns the seed of a run: PROVE_SEED if it is set, a new one if PROVE is full, else always the same.
 func proveSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("PROVE_SEED")
@@ -20,7 +20,7 @@ func proveSeed(t *testing.T) uint64 {
 	case text == "" && proving():
 		return rand.Uint64() >> 12
 	case text == "":
-		return 1 // what a test finds must not depend on the day
+		return 1 // a plain test run has the same result each day
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -32,14 +32,13 @@ func proveSeed(t *testing.T) uint64 {
 // proving reports whether the proofs run in full.
 func proving() bool { return os.Getenv("PROVE") == "full" }
 
-// TestRandomHistoriesOfRolls plays histories of rolls in which everything goes wrong that may, and holds each decision against
-// docs/decisions.
+// TestRandomHistoriesOfRolls plays histories of rolls with all kinds of faults, and checks each decision against docs/decisions.
 func TestRandomHistoriesOfRolls(t *testing.T) {
 	steps, limit := 15_000, time.Minute
 	if proving() {
-		steps, limit = 10_000_000, 3*time.Hour // a bound for a machine that is busy: alone it takes a quarter of an hour
+		steps, limit = 10_000_000, 3*time.Hour // a bound for a busy machine; an idle one needs a quarter of an hour
 	}
-	if end, bounded := t.Deadline(); bounded { // so that a run that is cut short says how far it came
+	if end, bounded := t.Deadline(); bounded { // a run that is cut short still reports its progress
 		limit = min(limit, time.Until(end)-time.Minute)
 	}
 	seed := proveSeed(t)
@@ -65,7 +64,7 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
 }
 
-// TestRandomHistoriesOfLargeRolls is the same with clusters as large as they get.
+// TestRandomHistoriesOfLargeRolls plays the same with very large clusters.
 func TestRandomHistoriesOfLargeRolls(t *testing.T) {
 	sizes := []int{60}
 	if proving() {
@@ -88,7 +87,7 @@ func TestRandomHistoriesOfLargeRolls(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"random histories of large rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
 }
 
-// reportHistory tells the shortest history that breaks a rule.
+// reportHistory shrinks the history, and reports the shortest one that breaks a rule.
 func reportHistory(t *testing.T, seed uint64, h simulator.History) {
 	t.Helper()
 	small := h.Shrink(func(h simulator.History) bool { return h.Play(nil).Broken != "" })

@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Kafka takes its time to notice that a broker is gone. What is seen to go, whoever ended it, counts as gone at once
-// (docs/decisions/availability.md), and as away.
+// Kafka notices a stopped broker with a delay. A broker that is seen to stop counts as down at once, whatever stopped it
+// (docs/decisions/availability.md).
 func TestWhatLeavesByItselfCountsAsGone(t *testing.T) {
 	for name, leaves := range map[string]func(sc *scene){
 		"its pod is being deleted":  func(sc *scene) { sc.node(1).Terminating = true },
@@ -30,7 +30,7 @@ func TestWhatLeavesByItselfCountsAsGone(t *testing.T) {
 	}
 }
 
-// A pod that somebody else deletes takes its voter away.
+// A pod that somebody else deletes takes its voter down.
 func TestAVoterThatLeavesByItselfIsWaitedFor(t *testing.T) {
 	sc := newScene(t).with(controller, 0, 1, 2).led(2).current(1)
 	sc.node(1).Terminating = true
@@ -39,15 +39,15 @@ func TestAVoterThatLeavesByItselfIsWaitedFor(t *testing.T) {
 	sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleLimit))
 }
 
-// A pod that never goes is somebody's to clear up, and stops nobody forever.
+// A pod that never finishes terminating has to be cleaned up by a user, and does not block other nodes forever.
 func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1)
 	sc.node(1).Terminating = true
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 }
 
-// Without a quorum nobody takes a broker that crashed out of what it is in sync with: one that is not ready and does not answer counts as
-// gone, however long.
+// Without a quorum, no controller removes a crashed broker from the replicas in sync. A broker that is neither ready nor responding counts
+// as down, however long.
 func TestABrokerThatCrashedLongAgoCountsAsGone(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1).unready(time.Hour, 1).topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 1, 2)))
 	sc.node(1).Answers = roller.Known(false)

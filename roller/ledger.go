@@ -7,7 +7,7 @@ import "slices"
 type ledger struct {
 	a    *availability
 	gone nodeSet
-	// first is, for each topic, the number of its first partition; spare has, for each partition and each of its outcomes, how many replicas
+	// first is, for each topic, the index of its first partition; spare is, for each partition and each of its outcomes, how many replicas
 	// in sync it can spare, or noOutcome.
 	first []int32
 	spare [][2]int16
@@ -15,7 +15,7 @@ type ledger struct {
 	shut []int32
 }
 
-// noOutcome is the spare of an outcome that is none.
+// noOutcome is the spare of a missing second outcome.
 const noOutcome = int16(1 << 14)
 
 func newLedger(a *availability, down []NodeID) *ledger {
@@ -40,7 +40,8 @@ func newLedger(a *availability, down []NodeID) *ledger {
 	return l
 }
 
-// shutBy counts an outcome that was found: with nothing to spare it forbids its members in sync to go, with less all its replicas.
+// shutBy counts an outcome of the snapshot: one with nothing to spare forbids its replicas in sync to go down, and one with less all its
+// replicas.
 func (l *ledger) shutBy(p *Partition, inSync []NodeID, spare int16) {
 	if spare >= 1 {
 		return
@@ -52,7 +53,7 @@ func (l *ledger) shutBy(p *Partition, inSync []NodeID, spare int16) {
 	}
 }
 
-// add takes a node down.
+// add marks a node as down.
 func (l *ledger) add(id NodeID) {
 	at := l.a.ids.of(id)
 	if at < 0 || l.gone.marks[at] {
@@ -72,7 +73,7 @@ func (l *ledger) add(id NodeID) {
 	}
 }
 
-// shrunk counts what the loss of one more replica additionally forbids.
+// shrunk counts what an outcome additionally forbids after the loss of one more replica.
 func (l *ledger) shrunk(p *Partition, inSync []NodeID, spare int16) {
 	for _, id := range p.Replicas {
 		member := slices.Contains(inSync, id)
@@ -91,7 +92,7 @@ func (l *ledger) open(id NodeID) bool {
 	return at < 0 || l.shut[at] == 0
 }
 
-// shortage is availability.shortage, with all that are gone.
+// shortage is availability.shortage with all nodes of the ledger down.
 func (l *ledger) shortage(id NodeID) string {
 	if l.open(id) {
 		return ""

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The ledger's account is what asking again would say, whoever goes down in which order.
+// The ledger's result equals a new computation, for each order in which nodes go down.
 func TestTheLedgerAgreesWithAskingAnew(t *testing.T) {
 	g := NewWithT(t)
 	blocked := 0
@@ -38,7 +38,7 @@ func TestTheLedgerAgreesWithAskingAnew(t *testing.T) {
 	g.Expect(blocked).To(BeNumerically(">", 1000))
 }
 
-// randomTopics are on brokers 0 to n-1, in all kinds of trouble.
+// randomTopics returns topics on brokers 0 to n-1, in all kinds of trouble.
 func randomTopics(random *rand.Rand, n int) []Topic {
 	var topics []Topic
 	for range random.IntN(6) {

@@ -9,28 +9,29 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// losses keeps the cluster-loss budget (docs/decisions/cluster-loss-budget.md): nothing is restarted that would make the loss of any one
-// whole Kubernetes cluster an outage, if it is not one already, and if waiting can help. It counts what is there in three ways: what may be
-// there, what is there for certain, and what would be there if all others were back.
+// losses implements the cluster-loss budget (docs/decisions/cluster-loss-budget.md): it blocks a restart that would turn the loss of any
+// one Kubernetes cluster into an outage, if that is not one already, and if waiting can help. It counts replicas in three ways: those that
+// may serve, those that serve for certain, and those that would serve if all nodes were back.
 type losses struct {
 	r *round
-	// places are the Kubernetes clusters with nodes; nil: there is no other one to lose. Numbers of places begin with 1; 0 is a place that is
-	// not known.
+	// places are the Kubernetes clusters with nodes; nil if there is no other one to lose. Numbers of places begin with 1; 0 is an unknown
+	// place.
 	places []string
-	// at is the place of a broker, and back whether it is waited for, by its position; sure are the brokers that certainly serve no clients.
+	// at is the place of a broker, and back whether the roller waits for it, by its position; sure are the brokers that certainly serve no
+	// clients.
 	at   []int
 	back []bool
 	sure nodeSet
-	// impaired are, by a broker's position, its partitions that are not in sync everywhere, are being moved, or have a replica on a node
-	// that is gone; in all others nobody is waited for. marked are those, by their number.
+	// impaired are, by a broker's position, its partitions that are not fully in sync, are being reassigned, or have a replica on a node
+	// that is down; no other partition has a replica that the roller waits for. marked are the same partitions, by index.
 	impaired [][]place
 	marked   []bool
-	// may, is and can count by place. They are fields so that they are not allocated for each partition.
+	// may, is and can count replicas by place. They are fields so that they are not allocated for each partition.
 	may, is, can []int
 }
 
-// exposure is what the loss of a Kubernetes cluster would take while a node is down, but would not after the nodes that are waited for have
-// come back.
+// exposure is an outage that the loss of a Kubernetes cluster would be while a node is down, but not after the nodes that the roller waits
+// for have come back.
 type exposure struct {
 	// what would be lost with the Kubernetes cluster place, because left is less than need.
 	what, place, left string
@@ -54,7 +55,7 @@ func (r *round) newLosses() *losses {
 	ids := &r.avail.ids
 	l.at, l.back, l.sure = make([]int, ids.n), make([]bool, ids.n), r.avail.set(nil)
 	l.may, l.is, l.can = make([]int, len(l.places)+1), make([]int, len(l.places)+1), make([]int, len(l.places)+1)
-	if r.s.Unread != "" { // an unseen node may still exist
+	if r.s.Unread != "" { // a node that was not read may exist
 		for at := range l.back {
 			l.back[at] = true
 		}
@@ -71,7 +72,7 @@ func (r *round) newLosses() *losses {
 	return l
 }
 
-// dent finds the impaired partitions.
+// dent collects the impaired partitions.
 func (l *losses) dent() {
 	a := l.r.avail
 	l.impaired, l.marked = make([][]place, a.ids.n), make([]bool, a.total)
@@ -89,7 +90,7 @@ func (l *losses) dent() {
 	}
 }
 
-// goes notes that a node goes.
+// goes records that a node goes down.
 func (l *losses) goes(id NodeID) {
 	if at := l.r.avail.ids.of(id); at >= 0 && l.places != nil {
 		l.dents(at)
@@ -114,21 +115,21 @@ func (l *losses) mark(where place) {
 	}
 }
 
-// elsewhere reports whether it is unknown in which Kubernetes cluster the node is.
+// elsewhere reports whether the node's Kubernetes cluster is unknown.
 func (n *Node) elsewhere() bool { return n.Place == UnknownPlace }
 
-// place is the number of the node's place.
+// place returns the number of the node's place.
 func (l *losses) place(n *Node) int { return slices.Index(l.places, n.Place) + 1 }
 
-// out reports whether a broker certainly serves no clients, or is shutting down. Unknown is not certain.
+// out reports whether a broker certainly serves no clients, or is shutting down. An unknown fact is not certain.
 func (a *Assessment) out() bool {
 	n := a.node
 	ready, known := n.Ready.Get()
 	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
 }
 
-// unawaited reports whether the roller does not wait for the node to come back: it has been down or has refused connections for long, and
-// is on hold, so a user knows about it. The roller waits for a node that it has just restarted, however old its facts are.
+// unawaited reports whether the roller does not wait for the node to come back: the node has been down or has refused connections for long,
+// and is on hold, so a user knows about it. The roller waits for a node that it has just restarted, however old its facts are.
 func (r *round) unawaited(a *Assessment) bool {
 	n := a.node
 	if a.stage.underWay() && a.stage != stageFailed {
@@ -149,7 +150,7 @@ func (l *losses) block(a *Assessment) string {
 	return ""
 }
 
-// beside is block if these nodes were also down.
+// beside is block for the case that the nodes in gone are also down.
 func (l *losses) beside(a *Assessment, gone nodeSet) string {
 	if l.places == nil {
 		return ""
@@ -168,15 +169,14 @@ func (e *exposure) String(id NodeID) string {
 		id, cmp.Or(e.place, "home"), list(e.waits), e.what, e.left, e.need)
 }
 
-// exposed is the first thing that the loss of another Kubernetes cluster would take, if the node goes; nil: there is none.
+// exposed returns the first outage that the loss of another Kubernetes cluster would be if the node goes down; nil if there is none.
 func (l *losses) exposed(a *Assessment) *exposure {
 	var first *exposure
 	l.each(a, func(e *exposure) bool { first = e; return false })
 	return first
 }
 
-// each calls f for everything that the loss of another Kubernetes cluster would take, as long as f wants more. A node that is out takes
-// nothing with it.
+// each calls f for each outage that the loss of another Kubernetes cluster would be, until f returns false. A node that is down adds none.
 func (l *losses) each(a *Assessment, f func(*exposure) bool) {
 	if l.places == nil || a.Down {
 		return
@@ -191,7 +191,7 @@ func (l *losses) each(a *Assessment, f func(*exposure) bool) {
 	}
 }
 
-// partitions calls f for each of these partitions of a node that is restarted together with others.
+// partitions calls f for each exposure among these partitions of a node that is restarted together with others.
 func (l *losses) partitions(a *Assessment, those []place, gone nodeSet, f func(*exposure) bool) {
 	gone = gone.and(a.Node)
 	for _, where := range those {
@@ -216,12 +216,12 @@ func (l *losses) partitions(a *Assessment, those []place, gone nodeSet, f func(*
 	}
 }
 
-// partition is an exposure of a partition that can be written to only with so many replicas in sync; nil: there is none.
+// partition returns the exposure of a partition that needs a number of replicas in sync for writes; nil if there is none.
 func (l *losses) partition(o *outcome, need int, id NodeID, gone nodeSet) *exposure {
 	ids := &l.r.avail.ids
 	l.count(o, gone)
 	if at := ids.of(id); l.back[at] {
-		l.can[l.at[at]]-- // it is the one that goes
+		l.can[l.at[at]]-- // the node that goes down
 	}
 	d, left := l.outage(l.at[ids.of(id)], need)
 	if d == 0 {
@@ -236,7 +236,7 @@ func (l *losses) partition(o *outcome, need int, id NodeID, gone nodeSet) *expos
 	return e
 }
 
-// outage is the first place, other than its own, the loss of which would be an outage of what was counted, and what would be left then; 0:
+// outage returns the first place, other than its own, whose loss would be an outage by the counts, and the number that would be left; 0 if
 // there is none.
 func (l *losses) outage(own, need int) (d, left int) {
 	may, is, can := sum(l.may), sum(l.is), sum(l.can)
@@ -271,14 +271,14 @@ func (l *losses) count(o *outcome, gone nodeSet) {
 			continue
 		}
 		l.is[at]++
-		if !l.back[l.r.avail.ids.of(id)] { // nobody knows of it but Kafka
+		if !l.back[l.r.avail.ids.of(id)] { // only Kafka reports it
 			l.can[at]++
 		}
 	}
 }
 
-// constrain adds to what batches are made by: of the replicas of a partition in sync outside of one Kubernetes cluster no more may go than
-// it can spare when that one is lost. Nodes that can't go one by one are in no packing.
+// constrain adds constraints for dividing into batches: of the replicas in sync of a partition outside of one Kubernetes cluster, no more
+// may go down than it can spare when that cluster is lost. Nodes that can't go even alone are not packed.
 func (l *losses) constrain(in *packing.Input, brokers []*Assessment) {
 	if l.places == nil {
 		return
@@ -299,7 +299,7 @@ func (l *losses) constrain(in *packing.Input, brokers []*Assessment) {
 	}
 }
 
-// limit adds one partition, which can spare so many replicas as long as no Kubernetes cluster is lost.
+// limit adds a partition that can spare a number of replicas as long as no Kubernetes cluster is lost.
 func (l *losses) limit(in *packing.Input, item []int32, o *outcome, need, spare int) {
 	is := sum(l.is)
 	for d := 1; d <= len(l.places); d++ {
@@ -330,7 +330,7 @@ func sum(counts []int) int {
 	return total
 }
 
-// quorum is the exposure of the metadata quorum, if a controller goes; nil: there is none.
+// quorum returns the exposure of the metadata quorum if a controller goes down; nil if there is none.
 func (l *losses) quorum(a *Assessment) *exposure {
 	q, known := l.r.s.Quorum.Get()
 	timeout := l.r.policy.fetchTimeout(a.node)
@@ -351,7 +351,7 @@ func (l *losses) quorum(a *Assessment) *exposure {
 	return e
 }
 
-// voters counts the voters by place, if a controller goes, and returns those that are missing and waited for.
+// voters counts the voters by place for the case that a controller goes down, and returns the missing ones that the roller waits for.
 func (l *losses) voters(a *Assessment, q Quorum, timeout time.Duration) (missing []*Assessment) {
 	l.reset()
 	for _, v := range q.Voters {
@@ -379,7 +379,7 @@ func (l *losses) voters(a *Assessment, q Quorum, timeout time.Duration) (missing
 	return missing
 }
 
-// voterReturns reports whether a voter is waited for that is not there; nil: it is not among those that were read.
+// voterReturns reports whether the roller waits for a missing voter; a is nil for one that was not read.
 func (r *round) voterReturns(a *Assessment) bool {
 	if a == nil {
 		return r.s.Unread != ""
@@ -387,7 +387,7 @@ func (r *round) voterReturns(a *Assessment) bool {
 	return !r.unawaited(a)
 }
 
-// assessment is that of a node, or nil.
+// assessment returns that of a node, or nil.
 func (r *round) assessment(id NodeID) *Assessment {
 	if i := slices.IndexFunc(r.nodes, func(a *Assessment) bool { return a.Node == id }); i >= 0 {
 		return r.nodes[i]

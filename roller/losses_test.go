@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// in puts nodes into a Kubernetes cluster.
+// in places nodes in a Kubernetes cluster.
 func (sc *scene) in(place string, nodes ...roller.NodeID) *scene {
 	for _, id := range nodes {
 		sc.node(id).Place = place
@@ -18,7 +18,7 @@ func (sc *scene) in(place string, nodes ...roller.NodeID) *scene {
 	return sc
 }
 
-// voters is a quorum of controllers, so many in each of three Kubernetes clusters: the first ones at home, led by the first of all.
+// voters returns a quorum with this many controllers in each of three Kubernetes clusters. Node 0, in the home cluster, leads.
 func voters(t *testing.T, each roller.NodeID) *scene {
 	sc := newScene(t)
 	for i, place := range []string{"", "east", "west"} {
@@ -43,8 +43,7 @@ func (sc *scene) behind(nodes ...roller.NodeID) *scene {
 	return sc
 }
 
-// stretched is a cluster of brokers over several Kubernetes clusters, the numbers of which are given, with one partition that has a replica
-// on each.
+// stretched returns brokers over several Kubernetes clusters, with these numbers of brokers, and one partition with a replica on each.
 func stretched(t *testing.T, minISR int, isr []roller.NodeID, counts ...int) *scene {
 	sc := newScene(t)
 	var replicas []roller.NodeID
@@ -61,7 +60,7 @@ func stretched(t *testing.T, minISR int, isr []roller.NodeID, counts ...int) *sc
 	return sc.topics(topicOf("t", minISR, replicas, isr))
 }
 
-// The cluster-loss budget (docs/decisions/cluster-loss-budget.md): which nodes are kept, and which may go.
+// The cluster-loss budget (docs/decisions/cluster-loss-budget.md): which nodes it blocks, and which it allows.
 func TestTheClusterLossBudget(t *testing.T) {
 	unready := func(sc *scene, nodes ...roller.NodeID) *scene {
 		sc.unready(time.Hour, nodes...)
@@ -82,7 +81,7 @@ func TestTheClusterLossBudget(t *testing.T) {
 		name  string
 		scene func(t *testing.T) *scene
 		kept  []roller.NodeID // by the budget alone
-		goes  roller.NodeID   // the first that goes; negative: nobody
+		goes  roller.NodeID   // the first node that is restarted; negative: none
 	}{
 		{"three voters, one in each: no waiting can help", func(t *testing.T) *scene { return voters(t, 1) }, nil, 1},
 		{"nine voters, all well", func(t *testing.T) *scene { return voters(t, 3) }, nil, 1},
@@ -173,7 +172,7 @@ func TestTheClusterLossBudget(t *testing.T) {
 	}
 }
 
-// Users are told which loss would be an outage, of what, and who is waited for.
+// The message names the loss that would be an outage, the affected partition or quorum, and the nodes that the budget waits for.
 func TestWhatTheClusterLossBudgetSays(t *testing.T) {
 	sc := voters(t, 3).behind(8).current(8)
 	sc.step()
@@ -193,7 +192,7 @@ func TestWhatTheClusterLossBudgetSays(t *testing.T) {
 	}}))
 }
 
-// What is waited for ends the wait.
+// The budget stops blocking when the nodes that it waits for are back.
 func TestTheClusterLossBudgetEndsWithWhatItWaitsFor(t *testing.T) {
 	sc := voters(t, 3).behind(8).current(8)
 	sc.step()
@@ -202,7 +201,7 @@ func TestTheClusterLossBudgetEndsWithWhatItWaitsFor(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1, 2, 3, 4, 5, 6, 7, 0)))
 }
 
-// A node on hold that refuses everybody does not come back by itself, and somebody knows of it.
+// A node on hold that rejects all connections does not come back by itself, so the budget does not wait for it.
 func TestNobodyWaitsForANodeOnHoldThatRefusesEverybody(t *testing.T) {
 	sc := stretched(t, 1, ids(0, 2, 3), 2, 2).current(1, 2, 3)
 	n := sc.node(1)
@@ -214,7 +213,7 @@ func TestNobodyWaitsForANodeOnHoldThatRefusesEverybody(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }
 
-// A batch is as small as the loss of a Kubernetes cluster asks for.
+// The cluster-loss budget limits the size of batches.
 func TestBatchesWithinTheClusterLossBudget(t *testing.T) {
 	sc := stretched(t, 1, nil, 2, 2)
 	sc.policy.MaxUnavailable = 4
@@ -230,7 +229,7 @@ func TestBatchesWithinTheClusterLossBudget(t *testing.T) {
 	sc.Expect(roller.NewPlan(&sc.s, sc.progress, sc.policy).Batches[0].Nodes).To(HaveLen(3), "there is but one Kubernetes cluster")
 }
 
-// A lost quorum's way out is not kept by the budget.
+// The budget does not block the way out of a lost quorum.
 func TestTheWayOutOfALostQuorumIsNoMatterOfTheBudget(t *testing.T) {
 	sc := voters(t, 3)
 	sc.s.Quorum = roller.Known(roller.Quorum{Leader: -1})
@@ -243,15 +242,15 @@ func TestTheWayOutOfALostQuorumIsNoMatterOfTheBudget(t *testing.T) {
 	sc.Expect(sc.of(sc.restarts[0]).Forced).To(ContainSubstring("have had no leader"))
 }
 
-// ringOf is two nodes each of which is in sync where the other one is not.
+// ringOf returns two nodes, each of which is in sync where the other one is not.
 func ringOf(t *testing.T) *scene {
 	sc := newScene(t).with(broker, 0, 1, 2, 3).in("east", 2, 3).current(2, 3)
 	return sc.topics(topicOf("a", 1, ids(0, 1, 2, 3), ids(0, 2, 3)), topicOf("b", 1, ids(0, 1, 2, 3), ids(1, 2, 3)),
 		topicOf("c", 1, ids(0, 1, 2, 3), ids(1, 2, 3)))
 }
 
-// Two nodes that wait for one another are waited for as long as one of them catches up with anything; then the first of them goes, and says
-// so.
+// The roller waits for two nodes that wait for one another as long as one of them catches up. Then it restarts the first one, and reports
+// why.
 func TestNodesThatWaitForOneAnother(t *testing.T) {
 	sc := ringOf(t)
 	start := sc.s.At
@@ -279,7 +278,7 @@ func TestNodesThatWaitForOneAnother(t *testing.T) {
 	sc.Expect(sc.progress.Ring).To(BeNil())
 }
 
-// A node that is up to date, and waited for, is no part of a ring: somebody has to see to it.
+// A node that is up to date is no part of a ring, even if others wait for it: a user has to repair it.
 func TestANodeThatIsWaitedForAndUpToDateIsNoRing(t *testing.T) {
 	sc := ringOf(t).current(1)
 	for range 1000 {

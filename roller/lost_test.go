@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// lose makes all nodes refuse everybody from now on, until they are started again.
+// lose makes all nodes reject all connections until they are restarted.
 func (sc *scene) lose(why string) {
 	for i := range sc.s.Nodes {
 		n := &sc.s.Nodes[i]
@@ -27,8 +27,8 @@ func (sc *scene) lose(why string) {
 	}
 }
 
-// All certificates have expired: nobody can ask anything, and only restarts help. They come after patience, controllers first, one at a
-// time, reported as forced.
+// All certificates have expired: no client can connect, and only restarts help. They begin after patience, controllers first, one at a
+// time, and are reported as forced.
 func TestExpiredCertificates(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
 	sc.lose("its certificate has expired")
@@ -50,7 +50,7 @@ func TestExpiredCertificates(t *testing.T) {
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
 }
 
-// A timeout is no evidence: the roller may have lost its network.
+// A timeout is no evidence: the roller itself may have lost its network.
 func TestTimeoutsAreNoEvidence(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
 	sc.lose("")
@@ -62,14 +62,14 @@ func TestTimeoutsAreNoEvidence(t *testing.T) {
 	sc.Expect(sc.last.Phase).NotTo(Equal(roller.PhaseDone))
 }
 
-// A node that is up to date would end the same way.
+// A restart would not help a node that is up to date.
 func TestAnExpiredCertificateThatARestartDoesNotReplace(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4, 5).led(3).current(3, 4, 5)
 	sc.lose("its certificate has expired")
 	sc.Expect(sc.roll()).To(BeEmpty())
 }
 
-// The controllers live, and find no leader.
+// The controllers run, but elect no leader.
 func TestAQuorumThatFindsNoLeader(t *testing.T) {
 	for _, roles := range []roller.Roles{controller, combined} {
 		sc := newScene(t).with(roles, 3, 4, 5).with(broker, 0).led(-1)
@@ -93,7 +93,7 @@ func TestAQuorumThatFindsNoLeader(t *testing.T) {
 	}
 }
 
-// A combined node whose pod somebody else replaced meanwhile is up to date, and can't become ready without a quorum: it may only wait for
+// A combined node whose pod somebody else replaced meanwhile is up to date. It can't become ready without a quorum, so it may only wait for
 // the others.
 func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
 	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
@@ -108,7 +108,7 @@ func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
 }
 
-// The same, and nobody can tell whether it recovers its logs: it gets the time that any node gets, and then the others are not kept by it
+// The same, but it is unknown whether the node recovers its logs. It gets the time that any node gets, and then does not block the others
 // forever.
 func TestACombinedNodeWhoseLogCantBeRead(t *testing.T) {
 	sc := newScene(t).with(combined, 3, 4).led(-1).current(3).unready(0, 3)
@@ -129,7 +129,7 @@ func TestACombinedNodeWhoseLogCantBeRead(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
 }
 
-// Where most controllers are gone there is no leader to be found: the ones that live are left alone.
+// If most controllers are down, no leader can be elected, and restarts of the running ones would not help.
 func TestAQuorumWithoutItsNodes(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4, 5).led(-1).current(4, 5)
 	for _, id := range ids(4, 5) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// docs/decisions/restart-order.md. The names, and what they expect, are those of Strimzi's KafkaRollerTest; unready ones go by ascending id
-// (there: descending).
+// docs/decisions/restart-order.md. The names and expectations are those of Strimzi's KafkaRollerTest, except that unready nodes go by
+// ascending id (there: descending).
 func TestOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -42,7 +42,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Checklist 5: a leader that is elected on the way becomes the last.
+// Checklist 5: a leader that is elected during the roll is restarted last.
 func TestALeaderElectedOnTheWayIsTheLast(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2, 3, 4).led(4)
 	sc.after = func(n *roller.Node) {
@@ -53,7 +53,7 @@ func TestALeaderElectedOnTheWayIsTheLast(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2, 3, 4, 1)))
 }
 
-// Checklist 7 and 8: an annotation restarts what is up to date, once.
+// Checklist 7 and 8: an annotation restarts a node that is up to date, once.
 func TestAManualRollingUpdateRestartsOnce(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	for _, id := range ids(0, 2) {
@@ -62,7 +62,7 @@ func TestAManualRollingUpdateRestartsOnce(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 	sc.Expect(sc.of(0).Repeated).To(HaveLen(1), "the annotation is still there")
 	sc.Expect(sc.of(0).Need).To(Equal(roller.NeedNothing))
-	sc.node(0).Requests = nil // it is taken away, and somebody asks again
+	sc.node(0).Requests = nil // the request is removed, and made again
 	sc.step()
 	sc.node(0).Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: "set"}}
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2, 0)))

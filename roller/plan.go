@@ -10,29 +10,29 @@ import (
 
 // Plan lists what Step would do if nothing else changed, and all brokers took the same time: in the same order and the same batches.
 type Plan struct {
-	// At is when the cluster was seen like this.
+	// At is the time of the snapshot.
 	At time.Time `json:"at"`
 	// Reconfigurations come first: they need no restart.
 	Reconfigurations []Reconfiguration `json:"reconfigurations,omitempty"`
-	// Batches go in this order. Refilled reports whether a broker goes before its batch does as soon as it keeps none before it waiting, so
-	// that one that takes long does not hold up all others (docs/decisions/refill.md); else a batch is back as a whole before the next one
+	// Batches go in this order. If Refilled is true, a broker goes before its batch does, as soon as no broker before it has to wait for
+	// it, so that a slow one does not delay all others (docs/decisions/refill.md); otherwise a whole batch is back before the next one
 	// goes.
 	Batches  []Batch `json:"batches"`
 	Refilled bool    `json:"refilled,omitempty"`
-	// Fewest is a number of batches below which it can't be done under the policy, and Proof why.
+	// Fewest is a number of batches below which no division under the policy exists, and Proof the reason.
 	Fewest int    `json:"fewest"`
 	Proof  string `json:"proof,omitempty"`
-	// PredictedSeconds is how long the restarts are likely to take, by what the latest ones took; 0 if there were none.
+	// PredictedSeconds is how long the restarts will likely take, based on the latest ones; 0 if there were none.
 	PredictedSeconds int64 `json:"predictedSeconds,omitempty"`
 	// Blocked are the nodes that need something but are blocked; their assessments have the reasons.
 	Blocked []NodeID `json:"blocked,omitempty"`
-	// Unknown are the nodes of which something is unknown, so that they may need something (Assessment.Unknown). Unread explains why there may
-	// be other nodes; empty if all were read.
+	// Unknown are the nodes with unknown facts, so that they may need something (Assessment.Unknown). Unread explains why there may be
+	// other nodes; empty if all were read.
 	Unknown []NodeID `json:"unknown,omitempty"`
 	Unread  string   `json:"unread,omitempty"`
 	// Disputes are the cluster-wide keys for which nodes have different desired values.
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
-	// Nodes are all nodes, in the order in which they are considered.
+	// Nodes are all nodes, in the order in which the roller considers them.
 	Nodes []Assessment `json:"nodes"`
 }
 
@@ -41,7 +41,7 @@ type Batch struct {
 	Nodes []NodeID `json:"nodes"`
 	// Split explains why its first node is not in the batch before; empty for the first batch.
 	Split string `json:"split,omitempty"`
-	// Risks are what clients will notice although the availability rule allows it, each with the first partition.
+	// Risks are the effects on clients although the availability rule allows the batch, each with the first partition.
 	Risks map[Risk]string `json:"risks,omitempty"`
 }
 
@@ -51,7 +51,7 @@ type Reconfiguration struct {
 	Changes brokerconfig.Diff `json:"changes"`
 }
 
-// passing are the rules that end by themselves once it is a node's turn: they do not keep it out of a plan.
+// passing are the rules that stop blocking a node when its turn comes, so that they do not exclude it from a plan.
 var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleSettle, RulePatience, RuleUnderWay, RulePaused, RuleWindow}
 
 // NewPlan returns what Step would do from this snapshot on.
@@ -66,7 +66,7 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	for _, a := range r.nodes {
 		switch {
 		case a.Need == NeedRestart && a.stage == stageStopping:
-			// It is on its way.
+			// Its restart is in progress.
 		case a.Need == NeedRestart && r.stays(a):
 			plan.Blocked = append(plan.Blocked, a.Node)
 		case a.Need == NeedRestart && a.Roles.Controller:
@@ -89,7 +89,7 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	return plan
 }
 
-// predict tells how long the plan takes.
+// predict sets how long the plan takes.
 func (p *Plan) predict(r *round) {
 	var groups [][]NodeID
 	for _, b := range p.Batches {
@@ -100,8 +100,8 @@ func (p *Plan) predict(r *round) {
 	}
 }
 
-// stays reports whether the node would not be restarted as things are, and gives it what keeps it. What a node that is under way takes away
-// is given back.
+// stays reports whether the node would not be restarted in the present state, and sets its blocks. It ignores blocks that end when the
+// restarts under way are complete.
 func (r *round) stays(a *Assessment) bool {
 	passes := passing
 	if slices.ContainsFunc(r.away, func(other *Assessment) bool { return other.stage.underWay() }) {
@@ -116,7 +116,7 @@ func (r *round) stays(a *Assessment) bool {
 	return true
 }
 
-// controllers go one at a time, those that are down together where there is no quorum.
+// controllers adds controllers one at a time, and those that are down together if there is no quorum.
 func (p *Plan) controllers(r *round, controllers []*Assessment) {
 	together := false
 	for _, a := range controllers {
@@ -137,7 +137,7 @@ func (p *Plan) controllers(r *round, controllers []*Assessment) {
 	}
 }
 
-// brokers follow, in the batches that Step follows.
+// brokers adds the brokers, in the batches that Step follows.
 func (p *Plan) brokers(r *round, brokers []*Assessment) {
 	if len(brokers) == 0 {
 		return
@@ -147,7 +147,7 @@ func (p *Plan) brokers(r *round, brokers []*Assessment) {
 	case r.policy.MaxUnavailable <= 1:
 		anew := oneByOne(brokers)
 		d = &anew
-	case d == nil: // a plan is being followed: what it is measured by is asked anew
+	case d == nil: // an existing plan is followed: compute its bound and proof again
 		anew := r.divide(brokers)
 		d = &anew
 	}
@@ -173,7 +173,7 @@ func (p *Plan) brokers(r *round, brokers []*Assessment) {
 	p.Proof += d.proof
 }
 
-// trimmed are the batches without all other nodes, and those that are in none of them.
+// trimmed returns the batches with only the given brokers, and those brokers that are in no batch.
 func trimmed(batches [][]NodeID, brokers []*Assessment) (left [][]NodeID, missing []*Assessment) {
 	wanted := map[NodeID]bool{}
 	for _, a := range brokers {
@@ -199,7 +199,7 @@ func trimmed(batches [][]NodeID, brokers []*Assessment) (left [][]NodeID, missin
 	return left, missing
 }
 
-// split explains why the first node of a batch is not in the one before.
+// split explains why the first node of a batch is not in the batch before.
 func (r *round) split(before, batch []NodeID) string {
 	first := r.s.Node(batch[0])
 	rack, share := 0, r.avail.leaderShare(first.ID)
@@ -228,13 +228,13 @@ func (r *round) split(before, batch []NodeID) string {
 	return "this grouping needs the fewest batches"
 }
 
-// rankOf is the rank of a node among those that are considered.
+// rankOf returns the rank of a considered node.
 func (r *round) rankOf(id NodeID) int {
 	i := slices.IndexFunc(r.nodes, func(a *Assessment) bool { return a.Node == id })
 	return r.nodes[i].rank()
 }
 
-// with are the nodes that are gone, and these.
+// with returns the nodes that are down, and these.
 func (r *round) with(ids []NodeID) nodeSet {
 	gone := nodeSet{ids: r.gone.gone.ids, marks: slices.Clone(r.gone.gone.marks)}
 	for _, id := range ids {
@@ -243,7 +243,7 @@ func (r *round) with(ids []NodeID) nodeSet {
 	return gone
 }
 
-// risks are those of a whole batch.
+// risks returns the risks of a whole batch.
 func (r *round) risks(ids []NodeID) map[Risk]string {
 	var risks map[Risk]string
 	gone := r.with(ids)

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// batchesOf are the batches alone.
+// batchesOf returns the nodes of each batch.
 func batchesOf(p roller.Plan) [][]roller.NodeID {
 	var all [][]roller.NodeID
 	for _, b := range p.Batches {
@@ -22,7 +22,7 @@ func batchesOf(p roller.Plan) [][]roller.NodeID {
 	return all
 }
 
-// racked is a cluster of brokers 0..n-1 over three racks, with one partition for each three neighbours.
+// racked returns brokers 0..n-1 over three racks, with one partition for each three neighbours.
 func racked(t *testing.T, n int) *scene {
 	sc := newScene(t)
 	var topics []roller.Topic
@@ -66,7 +66,7 @@ func TestPlanOfAllRoles(t *testing.T) {
 	sc.Expect(plan.Batches[5].Split).To(Equal("brokers go after the controllers"))
 }
 
-// The plan equals the execution when nothing changes.
+// The execution follows the plan if nothing changes.
 func TestPlanEqualsExecution(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
@@ -82,7 +82,7 @@ func TestPlanEqualsExecution(t *testing.T) {
 	}
 }
 
-// randomScene is a healthy cluster of some size, roles, placement and policy.
+// randomScene returns a healthy cluster of random size, roles, placement and policy.
 func randomScene(t *testing.T, random *rand.Rand) *scene {
 	sc := newScene(t)
 	n := roller.NodeID(3 + random.IntN(20))
@@ -123,8 +123,8 @@ func randomScene(t *testing.T, random *rand.Rand) *scene {
 	return sc
 }
 
-// What is under way when a plan is asked for is not in it, and the rest is what is followed. A broker goes before its batch does if it
-// keeps none before it waiting.
+// A plan that is requested during a roll omits the restarts under way and contains the remaining ones. A broker is restarted ahead of its
+// batch if no earlier one has to wait for it.
 func TestAPlanOnTheWay(t *testing.T) {
 	sc := racked(t, 9)
 	sc.policy.MaxUnavailable = 3
@@ -147,7 +147,7 @@ func TestAPlanOnTheWay(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 3, 6, 1, 4, 7, 2, 5, 8)))
 }
 
-// A limit that is raised on the way counts as soon as no broker is away.
+// A limit that is raised during a roll applies as soon as no broker is down.
 func TestALimitThatIsRaised(t *testing.T) {
 	sc := racked(t, 9)
 	sc.step()
@@ -158,7 +158,7 @@ func TestALimitThatIsRaised(t *testing.T) {
 	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 4, 7)))
 }
 
-// docs/decisions/availability.md: caps by rack and by share of leaders.
+// docs/decisions/availability.md: limits by rack and by share of leaders.
 func TestCaps(t *testing.T) {
 	sc := racked(t, 9)
 	sc.policy.MaxUnavailable, sc.policy.MaxPerRack = 9, 2
@@ -179,7 +179,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// large is a cluster of 1,000 brokers and 200,000 partitions over three racks, a share of them placed regardless of racks.
+// large returns a cluster of 1,000 brokers and 200,000 partitions over three racks, a share of them placed without regard to racks.
 func large(unaware float64) (*roller.Snapshot, roller.Policy) {
 	random := rand.New(rand.NewPCG(1, 2))
 	s := &roller.Snapshot{At: noon, Quorum: roller.Known(roller.Quorum{Leader: 5000})}

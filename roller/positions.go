@@ -1,13 +1,13 @@
 package roller
 
-// positions gives each broker id of the topics a small number, because a map would be what planning a large cluster spends its time on.
+// positions maps each broker id of the topics to a small index, because planning a large cluster would spend most of its time on a map.
 type positions struct {
 	n     int
-	small []int32 // by id, -1 where there is none
+	small []int32 // by id, -1 for unused ids
 	large map[NodeID]int32
 }
 
-// smallID is up to which id a table is used.
+// smallID is the limit of ids in the table small.
 const smallID = 1 << 20
 
 func positionsOf(topics []Topic) positions {
@@ -37,7 +37,7 @@ func (ps *positions) add(id NodeID) {
 	ps.n++
 }
 
-// of returns the position, or -1 if the id is none of a replica.
+// of returns the position, or -1 if no replica has the id.
 func (ps *positions) of(id NodeID) int32 {
 	if id >= 0 && id < smallID {
 		if int(id) < len(ps.small) {
@@ -55,12 +55,12 @@ func (ps *positions) of(id NodeID) int32 {
 type nodeSet struct {
 	ids   *positions
 	marks []bool
-	// one is a further member, and whether there is one.
+	// one is an additional member if any is true.
 	one NodeID
 	any bool
 }
 
-// set makes one of these nodes.
+// set returns a set of these nodes.
 func (a *availability) set(ids []NodeID) nodeSet {
 	s := nodeSet{ids: &a.ids, marks: make([]bool, a.ids.n)}
 	for _, id := range ids {
@@ -75,14 +75,14 @@ func (s nodeSet) add(id NodeID) {
 	}
 }
 
-// drop takes a node out.
+// drop removes a node.
 func (s nodeSet) drop(id NodeID) {
 	if at := s.ids.of(id); at >= 0 {
 		s.marks[at] = false
 	}
 }
 
-// and is the set with one node more, without changing it.
+// and returns the set with an additional node, without changing the receiver.
 func (s nodeSet) and(id NodeID) nodeSet {
 	s.one, s.any = id, true
 	return s
@@ -96,7 +96,7 @@ func (s nodeSet) has(id NodeID) bool {
 	return at >= 0 && s.marks[at]
 }
 
-// among are the members among these nodes.
+// among returns the members of the set among these nodes.
 func (s nodeSet) among(ids []NodeID) []NodeID {
 	var members []NodeID
 	for _, id := range ids {

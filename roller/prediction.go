@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Pace is how long restarts took lately, from the deletion of the pod until the node was back, with its replicas in sync.
+// Pace is how long recent restarts took, from the deletion of the pod until the node was back, with its replicas in sync.
 type Pace struct {
 	Restart time.Duration `json:"restart"`
-	// Count is how many restarts it was learned from.
+	// Count is the number of restarts that it is based on.
 	Count int `json:"count"`
 }
 
-// recent is of how many restarts a pace is the average, about.
+// recent is the approximate number of restarts over which a pace averages.
 const recent = 4
 
-// took notes how long a restart took.
+// took adds the duration of a restart.
 func (p *Progress) took(roles Roles, restart time.Duration) {
 	if restart <= 0 {
 		return
@@ -29,11 +29,11 @@ func (p *Progress) took(roles Roles, restart time.Duration) {
 	p.Paces[roles.String()] = pace
 }
 
-// predict is how long it takes until all that is under way is back, and these groups of nodes are, each of which goes when those before it
-// are back; 0: nobody can tell, because no such node was restarted before. A broker that goes before its batch (docs/decisions/refill.md)
-// makes it shorter only if it differs from the others.
+// predict returns how long it takes until all restarts under way and these groups of nodes are complete, if each group starts when those
+// before it are back; 0 if no such node was restarted before. A broker that goes before its batch (docs/decisions/refill.md) shortens that
+// only if it differs from the others.
 func (r *round) predict(groups [][]NodeID) time.Duration {
-	const all = -1 // before any batch
+	const all = -1 // the restarts under way, before any batch
 	away := map[int]time.Duration{}
 	for id, restart := range r.progress.Restarts {
 		n := r.s.Node(id)
@@ -77,8 +77,8 @@ func (r *round) predict(groups [][]NodeID) time.Duration {
 	return total
 }
 
-// left are the groups of nodes that still need a restart, in the order of Step. They include nodes that are blocked by others, because that
-// may end.
+// left returns the groups of nodes that still need a restart, in the order of Step. They include nodes that are blocked by others, because
+// such a block may end.
 func (r *round) left() [][]NodeID {
 	var groups [][]NodeID
 	var brokers []*Assessment

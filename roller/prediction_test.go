@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Nobody can tell how long a first roll takes. From then on a plan says so, and what is left of a roll is known while it goes on.
+// The duration of a first roll is unknown. Later plans predict it, and a running roll predicts its remaining time.
 func TestHowLongItTakesIsLearned(t *testing.T) {
 	sc := newScene(t).with(controller, 0).with(broker, 1, 2, 3).led(0)
 	sc.policy.Settle = 10 * time.Second
@@ -36,7 +36,7 @@ func TestHowLongItTakesIsLearned(t *testing.T) {
 	sc.Expect(plan()).To(BeEquivalentTo(60), "all three together; the controller is back")
 }
 
-// A batch that has begun while brokers of the one before are away does not wait as a whole until these are back.
+// With refill, a batch does not wait as a whole until the brokers of the previous one are back.
 func TestHowLongARefilledRollTakes(t *testing.T) {
 	sc := pairs(t, 6)
 	sc.policy.MaxUnavailable = 2 // 0 and 2, 1 and 4, 3 and 5
@@ -53,7 +53,7 @@ func TestHowLongARefilledRollTakes(t *testing.T) {
 	sc.Expect(plan.PredictedSeconds).To(BeEquivalentTo(30+60+60), "node 4 is back before node 1")
 }
 
-// Restarts that take longer than they used to become what is expected.
+// Restarts that take longer than before raise the prediction.
 func TestThePaceFollowsTheLastRestarts(t *testing.T) {
 	sc := newScene(t).with(broker, 1, 2, 3, 4, 5, 6, 7, 8)
 	sc.progress.Paces = map[string]roller.Pace{"broker": {Restart: time.Minute, Count: 4}}

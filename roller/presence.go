@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// gone reports whether the replicas on a broker can't be relied on, or soon can't (docs/decisions/availability.md): it serves nobody, it is
-// on its way out, whoever sent it, or nothing in this look shows that it serves. What Kafka's metadata says of it may be as old as the
-// broker's session (docs/decisions/facts-of-a-restart.md).
+// gone reports whether the replicas on a broker can't be relied on, now or soon (docs/decisions/availability.md): it serves no clients, it
+// is shutting down for any reason, or nothing in this look shows that it serves. Kafka's metadata about it may be as old as the broker's
+// session (docs/decisions/facts-of-a-restart.md).
 func (a *Assessment) gone(now time.Time, policy Policy) bool {
 	n := a.node
 	switch {
@@ -19,7 +19,7 @@ func (a *Assessment) gone(now time.Time, policy Policy) bool {
 	return n.Roles.Broker && (!n.Answers.Or(false) || n.Fenced.Or(false))
 }
 
-// lost reports whether a voter can't be relied on, although the leader of the quorum may still take it for caught up.
+// lost reports whether a voter can't be relied on, although the leader of the quorum may still report it as caught up.
 func (a *Assessment) lost(now time.Time, policy Policy) bool {
 	n := a.node
 	crashed := n.Recovery.Or(nil) != nil && now.Sub(n.ReadyChanged) < policy.Patience
@@ -27,8 +27,8 @@ func (a *Assessment) lost(now time.Time, policy Policy) bool {
 		a.stage != stageCatchingUp
 }
 
-// away reports whether the node counts against the limits: it is waited for. One that did not come back and is on hold is waited for by
-// nobody: somebody knows of it.
+// away reports whether the node counts against the limits because the roller waits for it. It does not wait for a node that did not come
+// back and is on hold, because a user knows about it.
 func (a *Assessment) away(now time.Time, policy Policy) bool {
 	n := a.node
 	if a.stage == stageFailed && n.Hold != "" {
@@ -38,22 +38,22 @@ func (a *Assessment) away(now time.Time, policy Policy) bool {
 	return a.stage.underWay() || ends || a.leaving(now, policy)
 }
 
-// leaving reports whether a node went by itself not long ago. Kafka may still say that it is in sync, and a voter.
+// leaving reports whether a node became unready a short time ago without the roller. Kafka may still report it as in sync, and as a voter.
 func (a *Assessment) leaving(now time.Time, policy Policy) bool {
 	recent := now.Sub(a.node.ReadyChanged) < policy.Patience
 	return (a.State == StateUnready || a.State == StateUnknown) && !a.Down && !a.node.Ready.Or(true) && recent
 }
 
-// dead reports whether a node is not ready and does not answer, or recovers its logs. Without a quorum nobody takes it out of what it is in
-// sync with, however long that lasts.
+// dead reports whether a node is not ready and does not answer, or is recovering its logs. Without a quorum, Kafka never removes it from
+// the replicas in sync, however long that lasts.
 func (n *Node) dead() bool {
 	ready, known := n.Ready.Get()
 	return known && !ready && !n.Answers.Or(false) || n.Recovery.Or(nil) != nil
 }
 
-// outside reports whether a broker has long been unready, or refuses everybody, and no partition that has a leader counts it as in sync.
-// Nothing is taken from anybody by its restart. Brokers before Kafka 4.0 do not tell who is out of service, so that this is read from the
-// replicas in sync.
+// outside reports whether a broker has long been unready, or refuses all connections, and no partition with a leader has it in its ISR. Its
+// restart makes nothing unavailable. Brokers before Kafka 4.0 do not report which brokers are fenced, so it is derived from the replicas in
+// sync.
 func (a *Assessment) outside(s *Snapshot, policy Policy, avail *availability) bool {
 	n := a.node
 	long := s.At.Sub(n.ReadyChanged) >= policy.Patience
@@ -61,8 +61,8 @@ func (a *Assessment) outside(s *Snapshot, policy Policy, avail *availability) bo
 	return n.Roles.Broker && (unready || n.Failing != "") && avail.serves(n.ID) == ""
 }
 
-// unasked are the brokers that have replicas of the node's partitions, and answer only as far as is recalled: it is unknown whether they
-// still do. Nothing rests on them where the node serves nobody.
+// unasked returns the brokers with replicas of the node's partitions whose answers are recalled, so that it is unknown whether they still
+// answer. It returns none if the node serves no clients, because nothing depends on them then.
 func (r *round) unasked(a *Assessment) []NodeID {
 	if !a.Roles.Broker || a.Down {
 		return nil
@@ -73,7 +73,7 @@ func (r *round) unasked(a *Assessment) []NodeID {
 	})
 }
 
-// absent returns the snapshot with the nodes that are under way and not in it: they may only not have been read
+// absent returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
 // (docs/decisions/facts-of-a-restart.md).
 func (s *Snapshot) absent(p Progress) *Snapshot {
 	var missing []Node

@@ -8,45 +8,45 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Progress is what the roller must remember from one step to the next, and over its own restarts: it should be stored before the actions of
-// the same decision are carried out. Its zero value is a beginning. A Progress is never changed: a Step returns another one.
+// Progress is what the roller must remember between steps, and across its own restarts. It should be stored before the actions of the same
+// decision are carried out. The zero value is the initial state. A Progress is immutable: a Step returns a new one.
 type Progress struct {
-	// Batches are the brokers of the plan that is being followed, and Limits those of the policy that it was made for.
+	// Batches are the brokers of the current plan, and Limits the policy's limits for which it was made.
 	Batches [][]NodeID `json:"batches,omitempty"`
 	Limits  string     `json:"limits,omitempty"`
-	// Restarts are the nodes that were told to restart and are not back yet.
+	// Restarts are the restarts that have begun and are not complete.
 	Restarts map[NodeID]Restart `json:"restarts,omitempty"`
-	// Restarted are, by node, the reasons for which it was restarted and that it still shows, by kind and mark.
+	// Restarted are, by node, the reasons for which it was restarted and that it still has, by kind and mark.
 	Restarted map[NodeID][]string `json:"restarted,omitempty"`
-	// Waiting is since when a controller could not be restarted that should be.
+	// Waiting is since when a controller that should be restarted could not be.
 	Waiting map[NodeID]time.Time `json:"waiting,omitempty"`
 	// Alterations are the last attempts to change a node's configuration while it runs.
 	Alterations map[NodeID]Alteration `json:"alterations,omitempty"`
-	// Refusals are Kafka's words against changes of configurations, as long as they are wanted.
+	// Refusals are Kafka's rejections of configuration changes, as long as the changes are wanted.
 	Refusals []brokerconfig.Refusal `json:"refusals,omitempty"`
-	// Denied are the restarts that the API server did not carry out.
+	// Denied are the restarts that the API server rejected.
 	Denied map[NodeID]Denial `json:"denied,omitempty"`
-	// Failing is since when there is positive evidence that a node can't serve clients, and Leaderless since when the controllers have no
+	// Failing is since when there is positive evidence that a node can't serve clients, and Leaderless since when the controllers report no
 	// leader.
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
-	// Witnessed is when such evidence was last seen: what nobody looked at for long may have ended, and begun again.
+	// Witnessed is when such evidence was last checked: during a long gap, the failure may have ended and begun again.
 	Witnessed time.Time `json:"witnessed,omitzero"`
-	// Shut are the brokers that the plan restarts one by one only because they could not go when it was made.
+	// Shut are the brokers that the plan restarts one by one only because they could not go down when it was made.
 	Shut []NodeID `json:"shut,omitempty"`
-	// Ring is how much nodes lack that wait for one another (docs/decisions/cluster-loss-budget.md); nil: none do.
+	// Ring is how much is missing on nodes that wait for one another (docs/decisions/cluster-loss-budget.md); nil if there are none.
 	Ring *Ring `json:"ring,omitempty"`
-	// Paces are how long restarts took lately, by the nodes' roles.
+	// Paces are how long recent restarts took, by the nodes' roles.
 	Paces map[string]Pace `json:"paces,omitempty"`
 	// Back is when the last node came back.
 	Back time.Time `json:"back,omitzero"`
-	// Returned are the brokers that came back, until they lead what they should.
+	// Returned are the brokers that came back, until they lead their preferred partitions.
 	Returned map[NodeID]Return `json:"returned,omitempty"`
 }
 
-// Restart is one restart on its way.
+// Restart is one restart that has begun.
 type Restart struct {
-	// Instance is the one that was to end.
+	// Instance is the instance that the restart ends.
 	Instance string    `json:"instance"`
 	Name     string    `json:"name,omitempty"`
 	Roles    Roles     `json:"roles,omitzero"`
@@ -54,28 +54,29 @@ type Restart struct {
 	Place    string    `json:"place,omitempty"`
 	At       time.Time `json:"at"`
 	Reasons  []Reason  `json:"reasons"`
-	// behind is how many of the broker's replicas were not in sync before: as many may be so after.
+	// behind is how many of the broker's replicas were not in sync before: as many may be out of sync after.
 	Behind int `json:"behind,omitempty"`
 	// Ready is when the new instance was first seen ready.
 	Ready time.Time `json:"ready,omitzero"`
-	// Left is how many replicas are still to catch up, First how many were when it was ready, Improved when there were last fewer than before.
+	// Left is how many replicas still have to catch up, First the number when the node became ready, and Improved the time at which Left
+	// last decreased.
 	Left     int       `json:"left,omitempty"`
 	First    int       `json:"first,omitempty"`
 	Improved time.Time `json:"improved,omitzero"`
-	// Before is the restart that this one came after, if that one was not over: it counts again if this one turns out not to have begun.
+	// Before is the previous restart, if it was not complete when this one began: it is restored if this one turns out not to have begun.
 	Before *Restart `json:"before,omitempty"`
 }
 
 // Alteration is an attempt to change a node's configuration while it runs.
 type Alteration struct {
-	// Change is the fingerprint of what was to be changed.
+	// Change is the fingerprint of the intended change.
 	Change string    `json:"change"`
 	At     time.Time `json:"at"`
-	// Tries is how often Kafka took it.
+	// Tries is how often Kafka accepted it.
 	Tries int `json:"tries"`
 }
 
-// effect is how long an action may take until it can be seen. Until then a restart that was stored counts as begun, whether or not it was
+// effect is how long an action may take until it can be observed. Until then, a stored restart counts as begun, whether or not it was
 // carried out.
 const effect = 30 * time.Second
 
@@ -105,7 +106,7 @@ func cloned[V any](m map[NodeID]V) map[NodeID]V {
 	return maps.Clone(m)
 }
 
-// Denial is a restart that the API server did not carry out, and how often it was asked for.
+// Denial is a restart that the API server rejected, and how often it was requested.
 type Denial struct {
 	Instance string    `json:"instance"`
 	At       time.Time `json:"at"`
@@ -113,14 +114,14 @@ type Denial struct {
 	Why      string    `json:"why"`
 }
 
-// again is when it is asked for again: later each time.
+// again returns when to request it again, with a growing delay.
 func (d Denial) again() time.Time {
 	const first, longest = 5 * time.Second, 5 * time.Minute
 	return d.At.Add(min(longest, first<<min(d.Times-1, 10)))
 }
 
-// Deny takes a restart back that the API server did not carry out, at that time and for that reason. It is asked for again, later each
-// time.
+// Deny removes a restart that the API server rejected, at that time and for that reason. The roller requests it again, with a growing
+// delay.
 func (p Progress) Deny(id NodeID, at time.Time, why string) Progress {
 	p = p.Clone()
 	instance := p.Restarts[id].Instance
@@ -134,7 +135,7 @@ func (p Progress) Deny(id NodeID, at time.Time, why string) Progress {
 	return p
 }
 
-// drop forgets nodes.
+// drop removes everything about the matching nodes.
 func (p Progress) drop(these func(id NodeID) bool) {
 	maps.DeleteFunc(p.Restarts, func(id NodeID, _ Restart) bool { return these(id) })
 	maps.DeleteFunc(p.Restarted, func(id NodeID, _ []string) bool { return these(id) })
@@ -145,14 +146,14 @@ func (p Progress) drop(these func(id NodeID) bool) {
 	maps.DeleteFunc(p.Returned, func(id NodeID, _ Return) bool { return these(id) })
 }
 
-// NotCarriedOut takes a restart back that was not begun, and is known not to have been.
+// NotCarriedOut removes a restart that is known not to have begun.
 func (p Progress) NotCarriedOut(id NodeID) Progress {
 	p = p.Clone()
 	p.undo(id)
 	return p
 }
 
-// undo forgets a restart that did not begin.
+// undo removes a restart that did not begin.
 func (p Progress) undo(id NodeID) {
 	if before := p.Restarts[id].Before; before != nil {
 		p.Restarts[id] = *before
@@ -161,8 +162,8 @@ func (p Progress) undo(id NodeID) {
 	}
 }
 
-// Taken notes that Kafka took the last change of a node's configuration, all or what it did not refuse. What is not known to have been
-// taken is tried again: nothing is lost by making the same change twice.
+// Taken records that Kafka accepted the last change of a node's configuration, except for what it rejected. A change is retried until it is
+// known to be accepted: a repeated change does no harm.
 func (p Progress) Taken(id NodeID) Progress {
 	p = p.Clone()
 	if a, tried := p.Alterations[id]; tried {
@@ -172,11 +173,12 @@ func (p Progress) Taken(id NodeID) Progress {
 	return p
 }
 
-// Refused notes what Kafka said against changes of configurations. None of them is tried again, for this node or for others that want the
-// same of all brokers, until something else is wanted. What has to wait for another key is, but not forever (brokerconfig.Refusal.Waits).
+// Refused records Kafka's rejections of configuration changes. A rejected change is not retried, for this node or for others with the same
+// cluster-wide value, until another value is wanted. A change that another key blocks is retried, but not forever
+// (brokerconfig.Refusal.Waits).
 func (p Progress) Refused(refusals ...brokerconfig.Refusal) Progress {
 	p = p.Clone()
-	var asked time.Time // the last attempt is the one that was refused
+	var asked time.Time // the last attempt is the rejected one
 	for _, a := range p.Alterations {
 		if a.At.After(asked) {
 			asked = a.At
@@ -191,17 +193,17 @@ type stage int
 
 const (
 	stageNone       stage = iota
-	stageStopping         // the old instance is still there
-	stageStarting         // there is none, or the new one is not ready
-	stageFailed           // it has not been ready for longer than patience lasts
-	stageCatchingUp       // it is ready, and replicas of it are not in sync, or it lags in the quorum
-	stageStalled          // and have made no progress for long
+	stageStopping         // the old instance still exists
+	stageStarting         // no instance exists, or the new one is not ready
+	stageFailed           // it has not become ready within the patience
+	stageCatchingUp       // it is ready, and some replicas are not in sync, or it lags in the quorum
+	stageStalled          // the same, without progress for long
 )
 
 // underWay reports whether the roller waits for it.
 func (s stage) underWay() bool { return s != stageNone && s != stageStalled }
 
-// advance brings the memory up to what is seen.
+// advance updates the progress with the facts of the snapshot.
 func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress, map[NodeID]stage) {
 	p = p.Clone()
 	stages := map[NodeID]stage{}
@@ -244,8 +246,8 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 	return p, stages
 }
 
-// since is from when on a restarted node is waited for: its restart, or, if the new instance was ready in between, which nobody may have
-// seen, when it ceased to be.
+// since returns the time from which the roller waits for a restarted node: its restart or, if the new instance was ready in between,
+// perhaps unnoticed, the time at which it became unready.
 func (r Restart) since(n *Node) time.Time {
 	if instance, known := n.Instance.Get(); known && instance != r.Instance && instance != "" && !n.Ready.Or(true) &&
 		n.ReadyChanged.After(r.At) {
@@ -266,7 +268,7 @@ func restartedFor(keys []string, reasons []Reason) []string {
 	return keys
 }
 
-// after follows the new instance.
+// after updates the restart with the state of the new instance.
 func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *availability) (Restart, stage) {
 	if !n.Ready.Or(false) || n.Terminating || n.Instance.Or("") == "" {
 		r.Ready, r.First = time.Time{}, 0
@@ -276,7 +278,7 @@ func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *availability) (Re
 	switch {
 	case !known && r.Ready.IsZero():
 		r.Ready, r.Improved = s.At, s.At
-	case !known: // it is not waited for longer than if it made no progress
+	case !known: // wait no longer than without progress
 	case left == 0:
 		return r, stageNone
 	case r.First == 0:
@@ -295,7 +297,7 @@ func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *availability) (Re
 	return r, stageCatchingUp
 }
 
-// left is how many replicas of the node are still to catch up, its place in the quorum among them.
+// left returns how many replicas of the node still have to catch up, including its replica of the metadata.
 func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *availability) (left int, known bool) {
 	if n.Roles.Broker {
 		behind, _, ok := a.behind(n.ID)
@@ -316,8 +318,8 @@ func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *availability) (lef
 	return left, true
 }
 
-// Rate is how many replicas caught up a second since the node was ready again, and how long the rest takes at that rate; false: nothing has
-// caught up yet.
+// Rate returns how many replicas per second have caught up since the node became ready, and how long the rest takes at that rate; false if
+// none has caught up yet.
 func (r Restart) Rate(now time.Time) (perSecond float64, rest time.Duration, ok bool) {
 	took := now.Sub(r.Ready).Seconds()
 	if r.Ready.IsZero() || took <= 0 || r.First <= r.Left {

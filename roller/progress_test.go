@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// restored is the progress after a way through a store.
+// restored returns the progress after a store wrote and read it.
 func restored(t *testing.T, p roller.Progress) roller.Progress {
 	data, err := json.Marshal(p)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -27,7 +27,7 @@ func TestARollerThatCrashesContinues(t *testing.T) {
 	sc.Expect(d.Actions).To(HaveLen(1))
 	stored := restored(t, d.Progress)
 
-	// It crashed before it ended the pod: for a moment nobody can tell, then it is done.
+	// It crashed before the deletion: for a while the outcome is unclear, then the node is restarted.
 	again := roller.Step(&sc.s, stored, sc.policy)
 	sc.Expect(again.Actions).To(BeEmpty())
 	sc.Expect(again.Phase).To(Equal(roller.PhaseRolling))
@@ -36,7 +36,7 @@ func TestARollerThatCrashesContinues(t *testing.T) {
 	sc.Expect(again.Actions).To(HaveLen(1))
 	sc.Expect(again.Actions[0].Node).To(BeEquivalentTo(0))
 
-	// It crashed after: the pod is being replaced, and nothing else is done.
+	// It crashed after the deletion: the pod is being replaced, and no other node is restarted.
 	sc.node(0).Terminating = true
 	sc.Expect(roller.Step(&sc.s, stored, sc.policy).Actions).To(BeEmpty())
 	sc.node(0).Terminating, sc.node(0).Instance = false, roller.Known("")
@@ -49,12 +49,12 @@ func TestARollerThatCrashesContinues(t *testing.T) {
 	sc.Expect(next.Actions).To(HaveLen(1))
 	sc.Expect(next.Actions[0].Node).To(BeEquivalentTo(1))
 
-	// The API server refused: it is taken back, and the next step begins again.
+	// The API server rejected the deletion: the progress is undone, and the next step restarts the node.
 	sc.Expect(roller.Step(&sc.s, next.Progress.NotCarriedOut(1), sc.policy).Actions).To(HaveLen(1))
 }
 
-// Found by random histories: a roller died after it had stored a restart, the node came back and crashed later. It gets the time that any
-// node gets.
+// Random histories found this: a roller crashed after it had stored a restart; the node came back, and crashed later. It gets the time that
+// any node gets.
 func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
 	sc := newScene(t).with(controller, 1, 2, 3).led(1)
 	stored := restored(t, roller.Step(&sc.s, roller.Progress{}, sc.policy).Progress)
@@ -72,7 +72,7 @@ func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
 	sc.Expect(d.Actions).To(ConsistOf(HaveField("Node", roller.NodeID(2))))
 }
 
-// No node is restarted twice for one reason.
+// No node is restarted twice for the same reason.
 func TestAReasonThatARestartDoesNotDoAwayWith(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	sc.after = func(n *roller.Node) { n.Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"}) }
@@ -85,7 +85,7 @@ func TestAReasonThatARestartDoesNotDoAwayWith(t *testing.T) {
 	sc.Expect(sc.roll()).To(HaveLen(3))
 }
 
-// What can't be seen for a while is not forgotten: when it is seen again, it is no new reason.
+// A reason that can't be observed for a while is not forgotten, and is not a new one when it is observed again.
 func TestAReasonThatCannotBeSeenIsNotForgotten(t *testing.T) {
 	sc := newScene(t).with(broker, 0)
 	stays := roller.Known(roller.Revision{Current: "old", Desired: "new"})
@@ -97,7 +97,7 @@ func TestAReasonThatCannotBeSeenIsNotForgotten(t *testing.T) {
 	sc.Expect(sc.roll()).To(HaveLen(1))
 }
 
-// What is waited for is progress, not a number of attempts.
+// The roller waits as long as the node makes progress, not for a number of attempts.
 func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	lag := func(behind int) {
@@ -114,7 +114,7 @@ func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
 	lag(0)
 	sc.after = func(*roller.Node) { lag(100) }
 	sc.step()
-	for behind := 100; behind > 0; behind-- { // one in four minutes: 400 in all
+	for behind := 100; behind > 0; behind-- { // one in four minutes: 400 minutes in all
 		lag(behind)
 		for range 240 {
 			sc.step()
@@ -128,7 +128,7 @@ func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
 }
 
-// One that makes no progress is not waited for, and its partitions still protect the others.
+// The roller does not wait for a broker that makes no progress, but the broker's partitions still block other restarts.
 func TestABrokerThatStallsIsNotWaitedFor(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 2, ids(0, 1, 7), ids(0, 1, 7)))
 	sc.after = func(n *roller.Node) {
@@ -141,14 +141,14 @@ func TestABrokerThatStallsIsNotWaitedFor(t *testing.T) {
 	sc.Expect(sc.blocked(1)).To(Equal([]roller.Rule{roller.RuleAvailability}))
 }
 
-// What was not in sync before is not waited for after.
+// The roller does not wait for replicas that were out of sync before the restart.
 func TestReplicasThatWereBehindBefore(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).topics(topicOf("t", 1, ids(0, 7, 8), ids(7, 8)))
 	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("<", time.Minute))
 }
 
-// A controller is back when it is caught up in the quorum.
+// A restarted controller is back when it is caught up in the quorum.
 func TestARestartedControllerIsWaitedForInTheQuorum(t *testing.T) {
 	sc := newScene(t).with(controller, 0, 1, 2, 3, 4).led(4)
 	sc.after = func(n *roller.Node) {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// quorumVerdict is the answer to whether the quorum would survive a restart.
+// quorumVerdict says whether the quorum would survive a restart.
 type quorumVerdict struct {
 	// blocked explains why it might not; empty if it would.
 	blocked string
-	// warning describes what is lost for the time of the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
+	// warning describes what is lost during the restart although it is allowed (docs/decisions/quorum.md); empty if nothing is.
 	warning string
 }
 
@@ -25,7 +25,7 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 	case q.Leader < 0:
 		return quorumVerdict{blocked: "the metadata quorum has no leader"}
 	case !q.votes(id):
-		return quorumVerdict{} // it does not count, so nothing is lost
+		return quorumVerdict{} // it is no voter, so nothing is lost
 	}
 	now, ok := q.leaderTime()
 	if !ok {
@@ -49,7 +49,7 @@ func checkQuorum(quorum Fact[Quorum], id NodeID, timeout time.Duration, lost []N
 		n, needed, list(behind))}
 }
 
-// others counts the other voters that are caught up, and names those that are not.
+// others counts the other voters that are caught up, and lists those that are not.
 func (q Quorum) others(id NodeID, now int64, timeout time.Duration, lost []NodeID) (caughtUp int, behind []NodeID) {
 	for _, v := range q.Voters {
 		switch {
@@ -73,7 +73,7 @@ func (q Quorum) votes(id NodeID) bool {
 	return false
 }
 
-// leaderTime is when the leader was caught up with itself: the present, by its clock. A leader may be no voter any more (KIP-853), and is
+// leaderTime returns the leader's own LastCaughtUp, which is the present by its clock. A leader may no longer be a voter (KIP-853), and is
 // then among the observers.
 func (q Quorum) leaderTime() (int64, bool) {
 	latest, found := int64(-1), false
@@ -87,7 +87,7 @@ func (q Quorum) leaderTime() (int64, bool) {
 	return latest, found
 }
 
-// caughtUp reports whether a replica of the quorum is caught up; one that is none of its voters need not be.
+// caughtUp reports whether a replica of the quorum is caught up. It returns true for a node that is no voter.
 func (q Quorum) caughtUp(id NodeID, timeout time.Duration) bool {
 	if !q.votes(id) || id == q.Leader {
 		return true

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// quorumOf has voters 1, 2, 3... that were caught up at these times.
+// quorumOf returns a quorum with voters 1, 2, 3... that were caught up at these times.
 func quorumOf(leader NodeID, caughtUp ...int64) Quorum {
 	q := Quorum{Leader: leader}
 	for i, at := range caughtUp {
@@ -16,7 +16,7 @@ func quorumOf(leader NodeID, caughtUp ...int64) Quorum {
 	return q
 }
 
-// docs/decisions/quorum.md. The names are those of Strimzi's KafkaQuorumCheckTest; ours follow.
+// docs/decisions/quorum.md. The first cases are named as in Strimzi's KafkaQuorumCheckTest.
 func TestQuorumCheck(t *testing.T) {
 	observed := quorumOf(9, 10000, 9900, 9800)
 	observed.Observers = []Voter{{ID: 9, LastCaughtUp: 10000}, {ID: 4, LastCaughtUp: 1}}
@@ -68,7 +68,7 @@ func TestQuorumCheck(t *testing.T) {
 	}
 }
 
-// cannotRollControllerWhenFailedFuture: an error is never "it may go".
+// cannotRollControllerWhenFailedFuture: an error never allows a restart.
 func TestQuorumThatCannotBeReadBlocks(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(checkQuorum(Unknown[Quorum]("timed out"), 1, time.Second, nil).blocked).

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ReasonKind is why a node is restarted: the name that users know from the Events of a restart.
+// ReasonKind is the kind of a reason to restart a node: the name that users know from the Events of a restart.
 type ReasonKind string
 
 // The reasons (by the names of Strimzi's Events).
@@ -19,13 +19,13 @@ const (
 	CACertRenewed ReasonKind = "CaCertRenewed"
 	// ClusterCACertKeyReplaced: the key of the cluster's CA was replaced.
 	ClusterCACertKeyReplaced ReasonKind = "ClusterCaCertKeyReplaced"
-	// ConfigChangeRequiresRestart: the configuration differs in what can't be changed while the node runs.
+	// ConfigChangeRequiresRestart: a difference in the configuration can't be changed while the node runs.
 	ConfigChangeRequiresRestart ReasonKind = "ConfigChangeRequiresRestart"
 	// FileSystemResizeNeeded: a volume has grown, and its file system has not.
 	FileSystemResizeNeeded ReasonKind = "FileSystemResizeNeeded"
 	// ManualRollingUpdate: an annotation requests it.
 	ManualRollingUpdate ReasonKind = "ManualRollingUpdate"
-	// PodForceRestartOnError: the node does not work otherwise.
+	// PodForceRestartOnError: only a restart can repair the node.
 	PodForceRestartOnError ReasonKind = "PodForceRestartOnError"
 	// PodHasOldRevision: the pod was made from an older template.
 	PodHasOldRevision ReasonKind = "PodHasOldRevision"
@@ -33,7 +33,7 @@ const (
 	PodHasOldResourceRevision ReasonKind = "PodHasOldResourceRevision"
 	// PodResourcesChanged: the pod's resources can't be changed in place.
 	PodResourcesChanged ReasonKind = "PodResourcesChanged"
-	// PodStuck: the pod can't run as it is, and is out of date.
+	// PodStuck: the pod can't run in its present form, and is out of date.
 	PodStuck ReasonKind = "PodStuck"
 	// PodUnresponsive: the node does not answer.
 	PodUnresponsive ReasonKind = "PodUnresponsive"
@@ -47,11 +47,11 @@ type Reason struct {
 	// Note adds details for people.
 	Note string `json:"note,omitempty"`
 	// Mark distinguishes this reason from a later one of the same kind: a revision, a hash. A node is not restarted twice for the same kind
-	// and mark, unless the reason was gone in between.
+	// and mark, unless the reason disappeared in between.
 	Mark string `json:"mark,omitempty"`
 }
 
-// String is the kind, and the note.
+// String returns the kind and the note.
 func (r Reason) String() string {
 	if r.Note == "" {
 		return string(r.Kind)
@@ -59,22 +59,21 @@ func (r Reason) String() string {
 	return string(r.Kind) + " (" + r.Note + ")"
 }
 
-// key tells reasons apart.
+// key returns a unique text of the reason's kind and mark.
 func (r Reason) key() string { return string(r.Kind) + "/" + r.Mark }
 
-// before stands in the mark of a configuration between the values that are wanted and those that the node has: who has others than
-// before the restart
-// that was to give it the wanted ones took another wish up, which nobody may have seen, and has to be restarted once more.
+// before separates, in the mark of a configuration reason, the wanted values from those that the node has. A node that has other values
+// after its restart than before applied another wish meanwhile, which no look may have seen, and has to be restarted once more.
 const before = "<"
 
-// mostRestarts is how often a node is restarted for the same wanted values if it has others each time.
+// mostRestarts is how often a node is restarted for the same wanted values if it has other values each time.
 const mostRestarts = 3
 
-// served reports whether a node that was restarted for all of these keys is not to be restarted for this reason as well.
+// served reports whether a node that was restarted for all of these keys does not need a restart for this reason.
 func (r Reason) served(keys []string) bool {
 	times := 0
 	for _, key := range keys {
-		if key == r.key() || key == r.wish() { // a mark of an earlier version has the wanted values only
+		if key == r.key() || key == r.wish() { // a mark of an earlier version has only the wanted values
 			return true
 		}
 		if r.about(key) {
@@ -84,13 +83,13 @@ func (r Reason) served(keys []string) bool {
 	return times >= mostRestarts
 }
 
-// about reports whether a node with this key was restarted for what this reason wants, whatever it had.
+// about reports whether a node with this key was restarted for the values that this reason wants, whatever values it had.
 func (r Reason) about(key string) bool {
 	wish, _, _ := strings.Cut(key, before)
 	return wish == r.wish() && (r.Kind == ConfigChangeRequiresRestart || key == r.key())
 }
 
-// wish is the key without what the node has.
+// wish returns the key without the values that the node has.
 func (r Reason) wish() string {
 	if r.Kind != ConfigChangeRequiresRestart {
 		return r.key()
@@ -99,7 +98,7 @@ func (r Reason) wish() string {
 	return wish
 }
 
-// Reasons renders several reasons for people.
+// Reasons formats several reasons for people.
 func Reasons(rs []Reason) string {
 	words := make([]string, len(rs))
 	for i, r := range rs {
@@ -108,7 +107,7 @@ func Reasons(rs []Reason) string {
 	return strings.Join(words, ", ")
 }
 
-// sortedReasons are the reasons in a stable order, each once.
+// sortedReasons returns the reasons in a stable order, without duplicates.
 func sortedReasons(rs []Reason) []Reason {
 	rs = slices.Clone(rs)
 	slices.SortStableFunc(rs, func(a, b Reason) int { return cmp.Compare(a.key(), b.key()) })

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// refill lets a broker go although brokers of other batches are away, if nobody who goes before it has to wait for it
-// (docs/decisions/refill.md).
+// refill lets a broker go although brokers of other batches are away, if no broker before it has to wait for it (docs/decisions/refill.md).
 func (r *round) refill(a, b *Assessment) {
 	other := r.ofAnotherBatch(a)
 	switch {
@@ -21,15 +20,15 @@ func (r *round) refill(a, b *Assessment) {
 	}
 }
 
-// refills reports whether a broker may go before the batches before its own are back. Where a time to settle is asked for, each broker
-// that comes back would begin it anew for all that wait; and where the share of leaders is limited, those that lead for brokers that are
-// away would have to wait until these are back.
+// refills reports whether a broker may go before the batches before its own are back. With a settle time, each broker that comes back would
+// restart that time for all that wait; and with a limit on the share of leaders, brokers that lead for others would have to wait until
+// these are back.
 func (p Policy) refills() bool { return p.MaxUnavailable > 1 && p.Settle == 0 && p.MaxLeaderShare == 0 }
 
-// refills is that of the policy, as long as the plan stays: one that is to be made again is made when no broker is away.
+// refills is that of the policy, as long as the plan stays: a new plan is made only when no broker is away.
 func (r *round) refills() bool { return r.policy.refills() && !r.due }
 
-// ofAnotherBatch is a broker of another batch that is away, and waited for; nil: there is none.
+// ofAnotherBatch returns a broker of another batch that is away, and that the roller waits for; nil if there is none.
 func (r *round) ofAnotherBatch(a *Assessment) *Assessment {
 	own, planned := r.batch[a.Node]
 	for _, other := range r.away {
@@ -40,9 +39,9 @@ func (r *round) ofAnotherBatch(a *Assessment) *Assessment {
 	return nil
 }
 
-// delays explains which broker goes before this one, and would have to wait for it; empty: none.
+// delays names a broker that goes before this one, and would have to wait for it; empty if there is none.
 func (r *round) delays(a *Assessment) string {
-	left := map[int][]*Assessment{} // of earlier batches
+	left := map[int][]*Assessment{} // by earlier batch
 	for _, other := range r.nodes {
 		batch, planned := r.batch[other.Node]
 		switch {
@@ -61,8 +60,8 @@ func (r *round) delays(a *Assessment) string {
 	return ""
 }
 
-// beside explains why a broker can't be away together with what is left of an earlier batch, when all batches before that are back; empty:
-// it can.
+// beside explains why a broker can't be away together with the rest of an earlier batch, when all batches before that are back; empty if it
+// can.
 func (r *round) beside(a *Assessment, batch int, left []*Assessment) string {
 	gone, away := r.with(nil), slices.Clone(left)
 	for _, other := range r.counted(a) {
@@ -81,7 +80,7 @@ func (r *round) beside(a *Assessment, batch int, left []*Assessment) string {
 	case len(caps.Blocks) > 0:
 		return caps.Blocks[0].Why
 	case a.Down:
-		return "" // it takes nothing away
+		return "" // no further node goes down with it
 	}
 	if why := r.avail.shortage(a.Node, gone); why != "" {
 		return why

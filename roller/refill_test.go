@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// pairs are brokers two of which have the replicas of each partition: 0 and 1, 2 and 3, and so on. A plan has the even ones in its first
-// batch, and the odd ones in its second. The pods of those that are restarted stay unready.
+// pairs returns brokers that share their partitions in pairs: 0 and 1, 2 and 3, and so on. The plan's first batch has the even ones, and
+// its second the odd ones. Restarted pods stay unready.
 func pairs(t *testing.T, n int) *scene {
 	sc := newScene(t)
 	var topics []roller.Topic
@@ -26,7 +26,7 @@ func pairs(t *testing.T, n int) *scene {
 	return sc.topics(topics...)
 }
 
-// steps are so many looks, and who was restarted in them.
+// steps takes n looks, and returns the nodes that they restarted.
 func (sc *scene) steps(n int) []roller.NodeID {
 	before := len(sc.restarts)
 	for range n {
@@ -42,7 +42,7 @@ func (sc *scene) ready(nodes ...roller.NodeID) *scene {
 	return sc
 }
 
-// docs/decisions/refill.md: who shares nothing with those that are away does not wait for them.
+// docs/decisions/refill.md: a broker that shares no partition with the ones that are down does not wait for them.
 func TestABrokerGoesBeforeItsBatch(t *testing.T) {
 	sc := pairs(t, 8)
 	sc.Expect(sc.steps(5)).To(Equal(ids(0, 2, 4, 6)))
@@ -54,7 +54,7 @@ func TestABrokerGoesBeforeItsBatch(t *testing.T) {
 	sc.Expect(sc.steps(3)).To(Equal(ids(1, 5)))
 }
 
-// docs/decisions/refill.md: the policy's caps, and nodes that are not ready, come first.
+// docs/decisions/refill.md: refill respects the policy's limits and nodes that are not ready.
 func TestWhoGoesBeforeItsBatchTakesNobodysPlace(t *testing.T) {
 	t.Run("as many as may be away", func(t *testing.T) {
 		sc := pairs(t, 6)
@@ -98,7 +98,7 @@ func TestWhoGoesBeforeItsBatchTakesNobodysPlace(t *testing.T) {
 	})
 }
 
-// docs/decisions/refill.md: with a time to settle, or a limit on leaders, each batch is waited for as a whole.
+// docs/decisions/refill.md: with a settle time or a limit on leaders, the roller waits for each whole batch.
 func TestOneBatchAfterAnother(t *testing.T) {
 	for name, change := range map[string]func(*roller.Policy){
 		"a time to settle":   func(p *roller.Policy) { p.Settle = 2 * time.Second },
@@ -118,7 +118,7 @@ func TestOneBatchAfterAnother(t *testing.T) {
 	}
 }
 
-// A plan that lacks a broker is made again, for which no broker may be away: nobody goes before its batch until then.
+// A plan that lacks a broker has to be made again while no broker is down: until then, no broker is restarted ahead of its batch.
 func TestAPlanThatIsToBeMadeAgainIsNotRefilled(t *testing.T) {
 	sc := pairs(t, 8).current(7)
 	sc.Expect(sc.steps(5)).To(Equal(ids(0, 2, 4, 6)))

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Ring is how much is missing on nodes that wait for one another to be restarted, and since when that has not become less.
+// Ring is how much is missing on nodes that block one another's restarts, and since when that has not decreased.
 type Ring struct {
 	Left  int       `json:"left"`
 	Since time.Time `json:"since"`
 }
 
-// rings finds nodes that the cluster-loss budget would let wait for one another forever: each is to be restarted, lacks something itself,
-// and is kept only until others of them have what they lack. As long as that becomes less they are waited for; after policy.Stall without
-// that, the first of them goes.
+// rings finds nodes that the cluster-loss budget would let wait for one another forever: each should be restarted, is itself not complete,
+// and waits only for others of them. The roller waits as long as the missing amount decreases; after policy.Stall without that, the first
+// of them goes.
 func (r *round) rings() {
 	waits := map[*Assessment][]NodeID{}
 	left := map[*Assessment]int{}
@@ -51,7 +51,7 @@ func (r *round) rings() {
 	}
 }
 
-// lacks is how much of a node is missing: replicas that are not in sync, its place in the quorum, and that it is unknown whether it serves.
+// lacks returns how much of a node is missing: replicas out of sync, its place in the quorum, and 1 if it is down or can't be relied on.
 func (r *round) lacks(a *Assessment) int {
 	lacks := 0
 	if at := r.avail.ids.of(a.Node); at >= 0 {
@@ -70,7 +70,7 @@ func (r *round) lacks(a *Assessment) int {
 	return lacks
 }
 
-// first reports whether the node is of a ring, and may be the first to go.
+// first reports whether the node is in a ring, and may be the first to go.
 func (r *round) first(a *Assessment) bool {
 	return slices.Contains(r.ring, a) && !slices.ContainsFunc(r.chosen, func(other *Assessment) bool { return other != a })
 }

@@ -8,42 +8,42 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// round is the evaluation of one Snapshot, which a plan and a step share.
+// round is the evaluation of one Snapshot. Both a plan and a step use it.
 type round struct {
 	s        *Snapshot
 	policy   Policy
 	progress Progress
 	avail    *availability
-	// nodes are the assessments in the order in which nodes are considered.
+	// nodes are the assessments in the order in which the roller considers the nodes.
 	nodes []*Assessment
-	// gone are the nodes that serve nobody, or soon will not: those down, or leaving, by themselves, those that are under way, and those
-	// chosen in this round.
+	// gone are the nodes that serve no clients, or soon will not: those that are down, shutting down or being restarted, and those chosen
+	// in this round.
 	gone *ledger
-	// away are the nodes that count against the limits: under way, chosen in this round, or leaving by themselves and waited for.
+	// away are the nodes that count against the limits: those being restarted, chosen in this round, or shutting down and expected back.
 	away []*Assessment
-	// chosen are those of this round.
+	// chosen are the nodes chosen in this round.
 	chosen []*Assessment
-	// controllers counts the controllers, and down those of them that serve nobody. They tell of a lost quorum where nobody answers who knows
-	// of it.
+	// controllers counts the controllers, and down those of them that serve no clients. They show a lost quorum if no node answers that
+	// could report it.
 	controllers, down int
-	// lost are the controllers that can't be relied on, although the quorum's leader may still take them for caught up.
+	// lost are the controllers that can't be relied on, although the quorum's leader may still report them as caught up.
 	lost []NodeID
-	// losses keeps the cluster-loss budget, and ring are the nodes that would wait for one another forever.
+	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
 	losses *losses
 	ring   []*Assessment
-	// heard: a broker answers, so that it is not us who can reach nobody.
+	// heard means that a broker answers, so that the roller's own network works.
 	heard bool
-	// batch maps a broker to the number of its batch in the plan that is followed. made is that plan if this round made it, else nil. due: it
-	// is to be made again once no broker is away.
+	// batch maps a broker to the number of its batch in the current plan. made is that plan if this round made it, else nil. due means that
+	// a new plan is made once no broker is away.
 	batch map[NodeID]int
 	made  *division
 	due   bool
-	// disputes are what the nodes' desired configurations do not agree on, and met the refusals that stand in the way of changes.
+	// disputes are the keys with different desired values, and met the refusals that block changes.
 	disputes []brokerconfig.Dispute
 	met      []brokerconfig.Refusal
 }
 
-// newRound assesses all nodes and puts them in order.
+// newRound assesses all nodes and orders them.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	s = s.absent(p)
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
@@ -90,7 +90,7 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	return r
 }
 
-// unread are the brokers with replicas that may only not have been read: it is unknown whether they serve.
+// unread returns the brokers with replicas whose pods may exist in a cluster that was not read: it is unknown whether they serve.
 func (r *round) unread() []NodeID {
 	var ids []NodeID
 	for t := range r.avail.topics {
@@ -105,8 +105,9 @@ func (r *round) unread() []NodeID {
 	return ids
 }
 
-// rank is the place in the order of docs/decisions/restart-order.md: unready controllers and combined nodes, ready ones, the active
-// controller (also if it is not ready: it is the last of its kind in any case), unready brokers, ready brokers. Equals go by their ids.
+// rank returns the place in the order of docs/decisions/restart-order.md: unready controllers and combined nodes, ready ones, the active
+// controller (even if it is not ready, it is the last of its kind), unready brokers, ready brokers. Nodes with the same rank go by their
+// ids.
 func (a *Assessment) rank() int {
 	ready := a.State == StateReady || a.State == StateSilent || a.State == StateCatchingUp || a.State == StateStalled
 	switch {
@@ -122,8 +123,8 @@ func (a *Assessment) rank() int {
 	return 4
 }
 
-// forget drops what is remembered of reasons that are gone, of controllers that need nothing any more, and of changes that were taken up.
-// What can't be seen is not forgotten.
+// forget removes from the progress reasons that no longer exist, controllers that need nothing any more, and changes that were applied. It
+// keeps what can't be read.
 func (r *round) forget() {
 	for _, a := range r.nodes {
 		r.forgetReasons(a)
@@ -143,12 +144,12 @@ func (r *round) forget() {
 			delete(r.progress.Restarted, id)
 		}
 	}
-	if r.s.Unread == "" { // who is not there is listed by no StrimziPodSet any more (docs/decisions/facts-of-a-restart.md)
+	if r.s.Unread == "" { // no StrimziPodSet lists a missing node any more (docs/decisions/facts-of-a-restart.md)
 		r.progress.drop(func(id NodeID) bool { return r.s.Node(id) == nil })
 	}
 }
 
-// forgetReasons drops the reasons that a node was restarted for and does not show any more.
+// forgetReasons removes the reasons for which a node was restarted and that it no longer has.
 func (r *round) forgetReasons(a *Assessment) {
 	kept, n := r.progress.Restarted[a.Node], a.node
 	if len(kept) == 0 || a.stage != stageNone || !n.Revision.IsKnown() || !n.Instance.IsKnown() || !n.Config.IsKnown() && needsConfig(kept) {
@@ -157,29 +158,29 @@ func (r *round) forgetReasons(a *Assessment) {
 	silence := Reason{Kind: PodUnresponsive}
 	r.progress.Restarted[a.Node] = slices.DeleteFunc(slices.Clone(kept), func(key string) bool {
 		if key == silence.key() && !n.answered() {
-			return false // a new instance is given its time, which is no answer
+			return false // a new instance gets time to answer, and has not answered yet
 		}
 		shown := func(x Reason) bool { return x.key() == key || x.Kind == ConfigChangeRequiresRestart && x.about(key) }
 		return !slices.ContainsFunc(a.Repeated, shown) && !slices.ContainsFunc(a.Reasons, shown)
 	})
 }
 
-// needsConfig reports whether one of the reasons can only be seen in the configuration.
+// needsConfig reports whether one of the reasons can be checked only with the configuration.
 func needsConfig(keys []string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		return len(key) >= len(ConfigChangeRequiresRestart) && key[:len(ConfigChangeRequiresRestart)] == string(ConfigChangeRequiresRestart)
 	})
 }
 
-// wanted reports whether the node should be restarted, and nobody outside keeps it from that.
+// wanted reports whether the node should be restarted, and has no block that stays when other nodes are back.
 func (a *Assessment) wanted() bool {
 	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
 		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery || b.Rule == RuleConfig
 	})
 }
 
-// givenUp reports whether a controller has been waited for long enough that others need not wait for it any more
-// (docs/decisions/restart-order.md). One that goes now is waited for.
+// givenUp reports whether a controller has waited long enough that others need not wait for it any more (docs/decisions/restart-order.md).
+// Others wait for one that was chosen in this round.
 func (r *round) givenUp(a *Assessment) bool {
 	if slices.Contains(r.chosen, a) {
 		return false
@@ -188,7 +189,7 @@ func (r *round) givenUp(a *Assessment) bool {
 	return a.stage == stageFailed || a.stage == stageStalled || waits && r.s.At.Sub(since) >= r.policy.Patience
 }
 
-// choose takes a node for a restart.
+// choose selects a node for a restart.
 func (r *round) choose(a *Assessment) {
 	r.chosen = append(r.chosen, a)
 	r.gone.add(a.Node)
@@ -198,30 +199,30 @@ func (r *round) choose(a *Assessment) {
 	}
 }
 
-// restart is the record of it.
+// restart returns the record of the node's restart.
 func (r *round) restart(a *Assessment) Restart {
 	behind, _, _ := r.avail.behind(a.Node)
 	if a.Down {
-		behind = 0 // it is behind because it serves nobody, and catches up once it does
+		behind = 0 // it is behind because it serves no clients, and catches up once it does
 	}
 	next := Restart{Instance: a.node.Instance.Or(""), Name: a.Name, Roles: a.Roles, Rack: a.node.Rack, Place: a.node.Place, At: r.s.At,
 		Reasons: a.Reasons, Behind: behind}
-	if before, ok := r.progress.Restarts[a.Node]; ok { // what it lost by that one is still to catch up
+	if before, ok := r.progress.Restarts[a.Node]; ok { // the replicas that the previous restart put behind still have to catch up
 		before.Before = nil
 		next.Before, next.Behind = &before, before.Behind
 	}
 	return next
 }
 
-// waits notes since when a controller that should be restarted can't be. To stand in the queue behind one that is on its way is not that:
-// the last of many controllers would be given up before its turn.
+// waits records since when a controller that should be restarted can't be. A controller that only waits in the queue behind one that is
+// being restarted does not count: otherwise the last of many controllers would be given up before its turn.
 func (r *round) waits(a *Assessment) {
 	since, already := r.progress.Waiting[a.Node]
 	switch {
 	case !a.Roles.Controller || !a.wanted() || a.stage != stageNone:
 		delete(r.progress.Waiting, a.Node)
 	case already && r.s.At.Sub(since) >= r.policy.Patience && !a.waitsForTime():
-		// It was given up, and is until what keeps it has ended.
+		// It was given up, and stays so until its block has ended.
 	case r.queues(a):
 		delete(r.progress.Waiting, a.Node)
 	case !already:
@@ -229,7 +230,7 @@ func (r *round) waits(a *Assessment) {
 	}
 }
 
-// queues reports whether a controller waits for another one that is on its way, or for a time that is to come.
+// queues reports whether a controller only waits for another one that is being restarted, or for a certain time.
 func (r *round) queues(a *Assessment) bool {
 	return r.policy.Paused != "" || r.policy.Closed != "" || r.s.At.Before(r.settled()) ||
 		slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
@@ -237,7 +238,7 @@ func (r *round) queues(a *Assessment) bool {
 		})
 }
 
-// settled is when the last node that came back will have been back for long enough.
+// settled returns the time at which the last returned node will have been back for the settle time.
 func (r *round) settled() time.Time {
 	if r.progress.Back.IsZero() {
 		return time.Time{}

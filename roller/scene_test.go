@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// scene is a cluster in which every restart ends well within one step, unless the test says otherwise. Its clock moves only when nothing
+// scene is a cluster in which each restart succeeds within one step, unless the test changes that. Its clock advances only when nothing
 // else happens.
 type scene struct {
 	*WithT
@@ -22,7 +22,7 @@ type scene struct {
 	restarts []roller.NodeID
 	altered  []roller.Action
 	last     roller.Decision
-	// after is called for each node that was restarted; nil: it is ready at once, and up to date.
+	// after is called for each restarted node; if it is nil, the node is ready and up to date at once.
 	after func(n *roller.Node)
 	// before is called before each step.
 	before func()
@@ -43,7 +43,7 @@ func newScene(t *testing.T) *scene {
 	return sc
 }
 
-// with adds nodes that are well, and out of date.
+// with adds nodes that are healthy and outdated.
 func (sc *scene) with(roles roller.Roles, nodes ...roller.NodeID) *scene {
 	for _, id := range nodes {
 		sc.s.Nodes = append(sc.s.Nodes, roller.Node{
@@ -57,7 +57,7 @@ func (sc *scene) with(roles roller.Roles, nodes ...roller.NodeID) *scene {
 	return sc
 }
 
-// led makes all controllers voters that are caught up.
+// led makes all controllers caught-up voters.
 func (sc *scene) led(leader roller.NodeID) *scene {
 	q := roller.Quorum{Leader: leader}
 	for _, n := range sc.s.Nodes {
@@ -90,7 +90,7 @@ func (sc *scene) unready(since time.Duration, nodes ...roller.NodeID) *scene {
 	return sc
 }
 
-// step is one decision, carried out.
+// step makes one decision and carries it out.
 func (sc *scene) step() roller.Decision {
 	if sc.before != nil {
 		sc.before()
@@ -118,7 +118,7 @@ func (sc *scene) step() roller.Decision {
 	return sc.last
 }
 
-// roll steps until nothing happens for a quarter of an hour, and returns the order in which nodes were restarted.
+// roll steps until nothing happens for a quarter of an hour, and returns the nodes in the order of their restarts.
 func (sc *scene) roll() []roller.NodeID {
 	for idle := 0; idle < 900; idle++ {
 		before := len(sc.restarts) + len(sc.altered)
@@ -132,13 +132,13 @@ func (sc *scene) roll() []roller.NodeID {
 	return sc.restarts
 }
 
-// of is what the last decision says of a node.
+// of returns the last assessment of a node.
 func (sc *scene) of(id roller.NodeID) roller.Assessment {
 	i := slices.IndexFunc(sc.last.Nodes, func(a roller.Assessment) bool { return a.Node == id })
 	return sc.last.Nodes[i]
 }
 
-// blocked is what keeps a node.
+// blocked returns the rules that block a node.
 func (sc *scene) blocked(id roller.NodeID) []roller.Rule {
 	var rules []roller.Rule
 	for _, b := range sc.of(id).Blocks {

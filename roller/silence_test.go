@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// No node is restarted twice for one reason. That a new instance is given its time to answer is no answer.
+// No node is restarted twice for the same reason. The time that a new instance gets to respond does not count as an answer.
 func TestABrokerThatNeverAnswersIsRestartedOnce(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1)
 	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
@@ -27,7 +27,7 @@ func TestABrokerThatNeverAnswersIsRestartedOnce(t *testing.T) {
 	sc.Expect(sc.restarts).To(Equal(ids(1, 1)), "it answered in between")
 }
 
-// A pod that is not ready is waited for; that a broker does not answer while it starts is not news.
+// The roller waits for a pod that is not ready. A starting broker that does not respond is expected.
 func TestABrokerThatStartsIsNotSilent(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).current(0, 1).unready(0, 1)
 	sc.node(1).Answers, sc.node(1).Silent, sc.node(1).Fenced = roller.Known(false), noon, roller.Known(true)
@@ -40,7 +40,8 @@ func TestABrokerThatStartsIsNotSilent(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience-5*time.Second))
 }
 
-// A restart of a node that is not back from the one before: if it turns out not to have begun, or was refused, the one before counts again.
+// A node is restarted again before it is back from its previous restart. If the second restart did not begin or was rejected, the first one
+// counts again.
 func TestARestartAfterARestart(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(1, 2).topics(topicOf("t", 1, ids(0, 7), ids(0, 7)))
 	sc.never(0)
@@ -52,7 +53,7 @@ func TestARestartAfterARestart(t *testing.T) {
 	sc.roll()
 	sc.Expect(sc.restarts).To(Equal(ids(0)))
 	sc.node(0).Revision = roller.Known(roller.Revision{Current: "new", Desired: "newer"})
-	stored := restored(t, roller.Step(&sc.s, sc.progress, sc.policy).Progress) // and it crashes
+	stored := restored(t, roller.Step(&sc.s, sc.progress, sc.policy).Progress) // and the roller crashes
 	sc.Expect(stored.Restarts[0].Before.Instance).To(Equal("first"))
 	sc.Expect(stored.NotCarriedOut(0).Restarts[0].Instance).To(Equal("first"))
 	sc.progress = stored
@@ -68,7 +69,7 @@ func TestARestartAfterARestart(t *testing.T) {
 	sc.Expect(sc.of(0).State).To(Equal(roller.StateCatchingUp), "its replica was in sync before the first of the two")
 }
 
-// Where nobody can tell what is in sync, there is no telling who may go together (docs/decisions/availability.md).
+// If the replicas in sync are unknown, no brokers may be restarted together (docs/decisions/availability.md).
 func TestSilentBrokersGoOneAtATime(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	sc.policy.MaxUnavailable = 3
@@ -81,7 +82,7 @@ func TestSilentBrokersGoOneAtATime(t *testing.T) {
 	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleAvailability))
 }
 
-// Whether a pod is stuck that is not ready is unknown: then nothing is done to it.
+// If it is unknown whether an unready pod is stuck, no action is taken on it.
 func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
 	sc := newScene(t).with(broker, 0).unready(time.Hour, 0)
 	sc.node(0).Stuck = roller.Unknown[string]("timed out")
@@ -89,7 +90,7 @@ func TestAPodThatMayBeStuckIsLeftAlone(t *testing.T) {
 	sc.Expect(sc.of(0).Detail).To(Equal("it is unknown whether its pod is stuck: timed out"))
 }
 
-// A broker that will soon be back will tell what is in sync: a silent one is not restarted meanwhile.
+// A broker that will soon be back will report the replicas in sync, so a silent broker is not restarted meanwhile.
 func TestASilentBrokerWaitsForOneThatComesBack(t *testing.T) {
 	for name, away := range map[string]func(n *roller.Node){
 		"no pod": func(n *roller.Node) { n.Instance, n.Ready = roller.Known(""), roller.Known(false) },

@@ -8,16 +8,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Snapshot is everything that bears on a decision, as it was seen at one time.
+// Snapshot contains all facts for a decision, as observed at one time.
 type Snapshot struct {
-	// At is when the observation ended: the only clock there is.
+	// At is when the observation ended. The package has no other clock.
 	At time.Time `json:"at"`
-	// From is when the oldest fact was read on which the safety of a restart depends; zero: At.
+	// From is when the oldest fact was read on which the safety of a restart depends; zero means At.
 	From time.Time `json:"from,omitzero"`
-	// Unread explains why nodes may be missing from Nodes, such as a Kubernetes cluster that can't be read. Empty: a node that is not in Nodes
-	// is listed by no StrimziPodSet, and has no pod.
+	// Unread explains why Nodes may be incomplete, such as a Kubernetes cluster that can't be read. If it is empty, no StrimziPodSet lists
+	// a node that is not in Nodes, and the node has no pod.
 	Unread string `json:"unread,omitempty"`
-	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id. An id stands there once.
+	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id, each once.
 	Nodes []Node `json:"nodes"`
 	// Topics are all topics, internal ones included, with their ongoing reassignments.
 	Topics Fact[[]Topic] `json:"topics"`
@@ -25,16 +25,16 @@ type Snapshot struct {
 	Quorum Fact[Quorum] `json:"quorum"`
 }
 
-// NodeID is the id of a node of Kafka.
+// NodeID is the id of a Kafka node.
 type NodeID int32
 
-// Roles are the parts a node plays. A node of both is called combined.
+// Roles are the roles of a node. A node with both is called combined.
 type Roles struct {
 	Controller bool `json:"controller"`
 	Broker     bool `json:"broker"`
 }
 
-// String names the roles.
+// String returns the name of the roles.
 func (r Roles) String() string {
 	switch {
 	case r.Controller && r.Broker:
@@ -47,7 +47,7 @@ func (r Roles) String() string {
 	return "no role"
 }
 
-// Node is one node of Kafka, and the pod that it runs in.
+// Node is one node of Kafka, and its pod.
 type Node struct {
 	ID NodeID `json:"id"`
 	// Name is the name of the pod.
@@ -58,9 +58,9 @@ type Node struct {
 	Rack  string `json:"rack,omitempty"`
 	Roles Roles  `json:"roles"`
 
-	// Instance identifies one run of the node: the pod's uid. Empty: it is known that there is no pod.
+	// Instance identifies one run of the node: the pod's uid. Known and empty means that there is no pod.
 	Instance Fact[string] `json:"instance"`
-	// Terminating: the pod is on its way out, whoever deleted it, since Deleted.
+	// Terminating means that the pod is being deleted, by anybody, since Deleted.
 	Terminating bool      `json:"terminating,omitempty"`
 	Deleted     time.Time `json:"deleted,omitzero"`
 	// Ready is the readiness of the container of Kafka, and ReadyChanged when it last changed; the pod's creation if it was never ready.
@@ -71,23 +71,24 @@ type Node struct {
 	Stuck Fact[string] `json:"stuck"`
 	// Sidecar describes problems of other containers of the pod; empty if there are none. It is informational: Kafka may still serve.
 	Sidecar string `json:"sidecar,omitempty"`
-	// Recovery is how far the recovery of the logs after an unclean stop has come; nil: it is known that there is none.
+	// Recovery is the progress of the recovery of the logs after an unclean stop. Known and nil means that there is none.
 	Recovery Fact[*Recovery] `json:"recovery"`
-	// Answers: the node answered a question of ours. Silent is since when it does not.
+	// Answers means that the node answered a request of ours. Silent is since when it has not.
 	Answers Fact[bool] `json:"answers"`
 	Silent  time.Time  `json:"silent,omitzero"`
-	// Recalled: what the node answers was not asked in this look. No restart may rest on it (docs/decisions/facts-of-a-restart.md).
+	// Recalled means that the node's answers are from an earlier look. No restart may depend on them
+	// (docs/decisions/facts-of-a-restart.md).
 	Recalled bool `json:"recalled,omitempty"`
-	// Failing is positive evidence that the node can't serve clients: it refuses connections, or its certificate has expired. Empty: there is
-	// none. A request that timed out is no evidence, because the cause may be on the roller's side.
+	// Failing is positive evidence that the node can't serve clients: it refuses connections, or its certificate has expired; empty without
+	// any. A request that timed out is no evidence, because the cause may be on the roller's side.
 	Failing string `json:"failing,omitempty"`
-	// Hidden explains why the state of some partitions of the broker is unknown: the roller may not describe their topics. Empty: no topic is
-	// known to be hidden.
+	// Hidden explains why the state of some partitions of the broker is unknown: the roller may not describe their topics. It is empty if
+	// no topic is known to be hidden.
 	Hidden string `json:"hidden,omitempty"`
-	// Fenced: the active controller has fenced the broker (KIP-1073).
+	// Fenced means that the active controller has fenced the broker (KIP-1073).
 	Fenced Fact[bool] `json:"fenced"`
 
-	// Revision is the revision that the pod has, and the one that it should have.
+	// Revision contains the current and the desired revision of the pod.
 	Revision Fact[Revision] `json:"revision"`
 	// Requests are the external reasons to restart the node: annotations, changed certificates.
 	Requests []Reason `json:"requests,omitempty"`
@@ -97,29 +98,29 @@ type Node struct {
 	Desired Fact[map[string]string] `json:"desired"`
 	// Hold explains why the node is on hold; empty if it is not.
 	Hold string `json:"hold,omitempty"`
-	// Unsettled explains why the desired state of the node is not known yet; the roller does not act on the node until it is. Empty if it is
-	// known.
+	// Unsettled explains why the desired state of the node is not known yet; the roller does not act on the node until it is. It is empty
+	// if the desired state is known.
 	Unsettled string `json:"unsettled,omitempty"`
-	// Foreign explains why it is not proven that the node may be restarted by us: nobody is known to make its pod again, or the Kafka that
-	// answers is another one. Empty: it is. Who is not proven to be ours is left alone, whoever asks for it.
+	// Foreign explains why there is no proof that the roller may restart the node: nothing is known to recreate its pod, or another Kafka
+	// cluster answers. It is empty if there is proof. The roller leaves a foreign node alone, whatever requests its restart.
 	Foreign string `json:"foreign,omitempty"`
 }
 
 // UnknownPlace is the place of a node that may be in any of several Kubernetes clusters that can't be read.
 const UnknownPlace = "?"
 
-// Revision has the current and the desired revision of a pod.
+// Revision contains the current and the desired revision of a pod.
 type Revision struct {
 	Current string `json:"current"`
 	Desired string `json:"desired"`
 }
 
-// Outdated reports whether a new pod would be another one.
+// Outdated reports whether the revisions differ.
 func (r Revision) Outdated() bool { return r.Current != r.Desired }
 
-// Recovery is how much there is left of a log recovery.
+// Recovery is the remaining work of a log recovery.
 type Recovery struct {
-	// RemainingLogs and RemainingSegments are negative where the node does not tell.
+	// RemainingLogs and RemainingSegments are negative if the node does not report them.
 	RemainingLogs     int `json:"remainingLogs"`
 	RemainingSegments int `json:"remainingSegments"`
 }
@@ -132,12 +133,12 @@ type Topic struct {
 	Partitions []Partition `json:"partitions"`
 }
 
-// Partition is the placement and the health of one partition.
+// Partition is the placement and the state of one partition.
 type Partition struct {
 	Index int32 `json:"index"`
-	// Leader is negative while there is none.
+	// Leader is negative if there is none.
 	Leader NodeID `json:"leader"`
-	// Replicas are, during a reassignment, the old and the new ones; Adding and Removing are among them.
+	// Replicas contains, during a reassignment, the old and the new replicas; Adding and Removing are subsets of it.
 	Replicas []NodeID `json:"replicas"`
 	ISR      []NodeID `json:"isr"`
 	Adding   []NodeID `json:"adding,omitempty"`
@@ -146,19 +147,19 @@ type Partition struct {
 
 // Quorum is the metadata quorum as reported by its leader, or by the node that was asked.
 type Quorum struct {
-	// Leader is the active controller; negative: there is none (docs/decisions/quorum.md).
+	// Leader is the active controller; negative if there is none (docs/decisions/quorum.md).
 	Leader NodeID  `json:"leader"`
 	Voters []Voter `json:"voters"`
-	// Observers replicate the metadata and do not vote: brokers, and controllers that are not voters yet or any more.
+	// Observers replicate the metadata and do not vote: brokers, and controllers that are no voters yet or any more.
 	Observers []Voter `json:"observers,omitempty"`
 }
 
 // Voter is a replica of the metadata log.
 type Voter struct {
 	ID NodeID `json:"id"`
-	// Directory is the id of the directory of its log (KIP-853); empty where the quorum is static.
+	// Directory is the id of the directory of its log (KIP-853); empty in a static quorum.
 	Directory string `json:"directory,omitempty"`
-	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative: never
+	// LastCaughtUp is when the replica was last known to be caught up, in milliseconds by the leader's clock; negative if never
 	// (docs/decisions/quorum.md).
 	LastCaughtUp int64 `json:"lastCaughtUp"`
 }
@@ -167,7 +168,7 @@ func sortNodes(nodes []Node) {
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// from is when the oldest fact was read.
+// from returns when the oldest fact was read.
 func (s *Snapshot) from() time.Time {
 	if s.From.IsZero() {
 		return s.At
@@ -175,7 +176,7 @@ func (s *Snapshot) from() time.Time {
 	return s.From
 }
 
-// Node returns the node of this id, or nil.
+// Node returns the node with this id, or nil.
 func (s *Snapshot) Node(id NodeID) *Node {
 	lo, hi := 0, len(s.Nodes)
 	for lo < hi {

@@ -7,64 +7,64 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// ActionKind is what to do.
+// ActionKind is the kind of an action.
 type ActionKind string
 
 // The actions.
 const (
-	// ActionRestart ends the node's pod; whoever owns the pod makes a new one. It should be done only to the given Instance.
+	// ActionRestart deletes the node's pod, whose owner creates a new one. It should be done only to the given Instance.
 	ActionRestart ActionKind = "Restart"
-	// ActionReconfigure changes the configuration of a node, or of all brokers, while they run: what should be changed is validated first.
+	// ActionReconfigure changes the configuration of a node, or of all brokers, while they run. All changes are validated first.
 	ActionReconfigure ActionKind = "Reconfigure"
 	// ActionElectLeaders elects a broker leader of Partitions, whose preferred replica it is.
 	ActionElectLeaders ActionKind = "ElectLeaders"
 )
 
-// Action is one thing to be done.
+// Action is one action on a node.
 type Action struct {
 	Kind ActionKind `json:"kind"`
-	// Node is the one that it is done to. A change for all brokers names one that needs it.
+	// Node is the affected node. A change for all brokers names one that needs it.
 	Node NodeID `json:"node"`
-	// Instance is the one that is to end: Restart only.
+	// Instance is the instance to end: Restart only.
 	Instance string   `json:"instance,omitempty"`
 	Reasons  []Reason `json:"reasons,omitempty"`
-	// Until is the latest time at which the action may start: later, its facts are too old, and another look is needed.
+	// Until is the latest time at which the action may start. After that, its facts are too old, and another look is needed.
 	Until time.Time `json:"until,omitzero"`
-	// Unasked are the nodes on which it rests that they serve, and that were not asked in this look: it must not be carried out before they
-	// are, and it was decided again. Restart only.
+	// Unasked are the nodes that must be serving for the action to be safe, and that were not asked in this look. The action must not be
+	// carried out before they were asked and it was decided again. Restart only.
 	Unasked []NodeID `json:"unasked,omitempty"`
-	// Forced describes which checks were not made, and why; empty: all were.
+	// Forced describes which checks were skipped, and why; empty if none was.
 	Forced string `json:"forced,omitempty"`
 	// Changes are the keys to change: Reconfigure only.
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
-	// Partitions are those whose preferred leader is to be elected, by topic: ElectLeaders only.
+	// Partitions are the partitions whose preferred leader should be elected, by topic: ElectLeaders only.
 	Partitions map[string][]int32 `json:"partitions,omitempty"`
 }
 
-// Phase sums up.
+// Phase is the summary of a decision.
 type Phase string
 
 // The phases.
 const (
 	PhaseDone    Phase = "Done"    // nothing to do, and all nodes are ready
-	PhaseRolling Phase = "Rolling" // something is done, or under way
-	PhaseWaiting Phase = "Waiting" // a node is not ready, or something is to be done that only takes time, or a window
-	PhaseBlocked Phase = "Blocked" // something is to be done, and something else must change first
-	PhaseFailed  Phase = "Failed"  // a node that was restarted is not back, or one is stuck
-	PhaseUnknown Phase = "Unknown" // nothing is known to be to be done, and not everything is known
+	PhaseRolling Phase = "Rolling" // an action is decided, or a restart is in progress
+	PhaseWaiting Phase = "Waiting" // a node is not ready, or pending work only waits for time or a window
+	PhaseBlocked Phase = "Blocked" // work is pending, and something else must change first
+	PhaseFailed  Phase = "Failed"  // a restarted node did not come back, or a node is stuck
+	PhaseUnknown Phase = "Unknown" // no work is known to be pending, and some facts are unknown
 )
 
 // Decision is the result of a Step.
 type Decision struct {
 	Phase   Phase    `json:"phase"`
 	Actions []Action `json:"actions,omitempty"`
-	// Nodes are all nodes, in the order in which they are considered, with what keeps each from what it needs.
+	// Nodes are all nodes, in the order in which the roller considers them, with their blocks.
 	Nodes []Assessment `json:"nodes"`
 	// Disputes are the cluster-wide keys for which nodes have different desired values.
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
-	// Expected is when all restarts are likely to be done, by what the latest ones took; zero if nothing is under way, or none was made yet.
+	// Expected is when all restarts are likely to be complete, based on the latest ones; zero if none is in progress, or none was made yet.
 	Expected time.Time `json:"expected,omitzero"`
 	// Again is the time until the next look, unless something changes before; 0 if none is needed.
 	Again time.Duration `json:"again,omitempty"`
@@ -77,12 +77,12 @@ const (
 	later  = 10 * time.Second
 )
 
-// Freshness is how old facts may be at the most when a node is restarted on them.
+// Freshness is the largest age of the facts on which a node is restarted.
 const Freshness = 5 * time.Second
 
-// Step decides what to do now: elections of leaders, at most one restart, and changes of configurations, in this order. It looks at
-// everything again each time; all it remembers is the Progress. Each member of a batch is decided on by a look of its own, because facts
-// age while the one before goes (docs/decisions/facts-of-a-restart.md).
+// Step decides what to do now: elections of leaders, at most one restart, and configuration changes, in this order. It evaluates everything
+// again each time, and remembers only the Progress. Each member of a batch is decided in a look of its own, because facts age while the
+// previous one is restarted (docs/decisions/facts-of-a-restart.md).
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)
 	r.follow()
@@ -130,7 +130,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	return d
 }
 
-// reconfigurations are the changes that need no restart. They take nobody down, so that no check of the data or the quorum keeps them.
+// reconfigurations returns the changes that need no restart. They take no node down, so no check of the data or the quorum applies.
 func (r *round) reconfigurations() []Action {
 	var actions []Action
 	for _, a := range r.nodes {
@@ -139,7 +139,8 @@ func (r *round) reconfigurations() []Action {
 		switch {
 		case a.Need == NeedReconfiguration:
 		case a.Need == NeedRestart && changes.Live() && !slices.Contains(r.chosen, a):
-			// What is its own it gets by its restart, unless an illegal value keeps it from that; the other brokers must not wait for either.
+			// The node's own changes are part of its restart, unless an illegal value blocks that; the other brokers must not wait for
+			// either.
 			if !slices.ContainsFunc(a.Blocks, func(x Block) bool { return x.Rule == RuleConfig }) {
 				changes.Node = nil
 			}
@@ -171,7 +172,7 @@ func (r *round) reconfigurations() []Action {
 	return actions
 }
 
-// phase sums a decision up.
+// phase returns the phase of a decision.
 func phase(d Decision, s *Snapshot) Phase {
 	result := PhaseDone
 	if s.Unread != "" {
@@ -188,7 +189,7 @@ func phase(d Decision, s *Snapshot) Phase {
 	return result
 }
 
-// phase is what the phase is with one node more.
+// phase returns the phase including one more node.
 func (a *Assessment) phase(before Phase) Phase {
 	switch {
 	case a.State == StateFailed || a.State == StateStuck && a.Need != NeedRestart:
@@ -205,18 +206,18 @@ func (a *Assessment) phase(before Phase) Phase {
 	return before
 }
 
-// quietPhase is the phase with one node more that needs nothing, where no node before it needed anything.
+// quietPhase returns the phase including one more node that needs nothing, if no node before it needed anything.
 func (a *Assessment) quietPhase(before Phase) Phase {
 	switch {
 	case a.State == StateUnknown || a.State == StateReady && len(a.Unknown) > 0:
 		return PhaseUnknown
 	case a.State != StateReady:
-		return PhaseWaiting // it may need something before long
+		return PhaseWaiting // it may soon need something
 	}
 	return before
 }
 
-// waitsForTime reports whether nothing but time is in the way.
+// waitsForTime reports whether all blocks end with time.
 func (a *Assessment) waitsForTime() bool {
 	for _, b := range a.Blocks {
 		switch b.Rule {
@@ -228,7 +229,7 @@ func (a *Assessment) waitsForTime() bool {
 	return true
 }
 
-// again is when the next look is worth it.
+// again returns when the next look is useful.
 func (d Decision) again() time.Duration {
 	switch d.Phase {
 	case PhaseDone:

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// never makes a restarted node not ready again.
+// never keeps a restarted node from becoming ready.
 func (sc *scene) never(id roller.NodeID) {
 	sc.after = func(n *roller.Node) {
 		if n.ID == id {
@@ -18,7 +18,8 @@ func (sc *scene) never(id roller.NodeID) {
 	}
 }
 
-// pod0NotReadyAfterRollingBroker, pod1NotReadyAfterRolling, pod3NotReadyAfterRolling: what does not come back stops its kind, and says so.
+// pod0NotReadyAfterRollingBroker, pod1NotReadyAfterRolling, pod3NotReadyAfterRolling: a node that does not come back blocks the nodes of
+// its kind, and is reported.
 func TestANodeThatIsNotReadyAfterItsRestartStopsItsKind(t *testing.T) {
 	for _, id := range ids(0, 1, 3) {
 		sc := newScene(t).with(broker, 0, 1, 2, 3, 4)
@@ -33,9 +34,9 @@ func TestANodeThatIsNotReadyAfterItsRestartStopsItsKind(t *testing.T) {
 		if id < 4 {
 			sc.Expect(sc.of(4).Blocks[0].Why).To(ContainSubstring("node %d was restarted and did not become ready", id))
 		}
-		// A second run, from what the first one stored, restarts nothing.
+		// A second run with the stored progress restarts nothing.
 		sc.Expect(sc.roll()).To(Equal(want))
-		// It gets ready by itself: the roll goes on.
+		// The node becomes ready by itself: the roll continues.
 		sc.after = nil
 		sc.node(id).Ready = roller.Known(true)
 		sc.Expect(sc.roll()).To(Equal(ids(0, 1, 2, 3, 4)))
@@ -54,7 +55,7 @@ func TestAnActiveControllerThatIsNotReadyAfterItsRestart(t *testing.T) {
 	}
 }
 
-// Checklist 27: a failing controller stops no broker, once it has been waited for.
+// Checklist 27: a failing controller blocks no broker after patience.
 func TestAFailingControllerDoesNotStopBrokers(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
 	sc.never(4)
@@ -63,7 +64,7 @@ func TestAFailingControllerDoesNotStopBrokers(t *testing.T) {
 	sc.Expect(sc.blocked(5)).To(ContainElement(roller.RuleHalt))
 }
 
-// A node on hold is somebody's, and stops nobody.
+// A node on hold blocks no other node, because the user takes care of it.
 func TestANodeOnHold(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	sc.never(1)
@@ -80,7 +81,7 @@ func TestANodeOnHold(t *testing.T) {
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
 }
 
-// What nobody is known to make again is not restarted, whoever asks for it and whatever is wrong with it; and it stops nobody.
+// A node that no controller is known to recreate is not restarted, for whatever reason, and blocks no other node.
 func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	sc.node(1).Foreign = "no StrimziPodSet lists its pod"
@@ -102,7 +103,8 @@ func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
 	sc.Expect(sc.step().Actions).NotTo(ContainElement(HaveField("Node", roller.NodeID(0))))
 }
 
-// testBrokerNotInitiallyRollable, testCombinedNotInitiallyRollable, testControllerNotInitiallyRollable: what can't go now goes later.
+// testBrokerNotInitiallyRollable, testCombinedNotInitiallyRollable, testControllerNotInitiallyRollable: a node that can't be restarted now
+// is restarted later.
 func TestANodeThatCannotGoAtFirst(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(1, 9), ids(1)))
 	sc.before = func() {
@@ -118,7 +120,7 @@ func TestANodeThatCannotGoAtFirst(t *testing.T) {
 		q, _ := healthy.Get()
 		behind := roller.Quorum{Leader: 2, Voters: append([]roller.Voter(nil), q.Voters...)}
 		behind.Voters[3].LastCaughtUp, behind.Voters[4].LastCaughtUp = 1, 1
-		sc.s.Quorum = roller.Known(behind) // without 0 there would be two of five; without 3 there are three
+		sc.s.Quorum = roller.Known(behind) // without node 0 two of five would remain; without node 3 three
 		sc.before = func() {
 			if len(sc.restarts) == 2 {
 				sc.s.Quorum = healthy
@@ -134,7 +136,8 @@ func TestANodeThatCannotGoAtFirst(t *testing.T) {
 	}
 }
 
-// testBrokerNeverRollable, testCombinedNeverRollable: one that can't go stops nobody, and the next run restarts nothing.
+// testBrokerNeverRollable, testCombinedNeverRollable: a node that can't be restarted blocks no other node, and the next run restarts
+// nothing.
 func TestANodeThatCanNeverGo(t *testing.T) {
 	for _, roles := range []roller.Roles{broker, combined} {
 		sc := newScene(t).with(roles, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(1, 9), ids(1)))
@@ -148,7 +151,7 @@ func TestANodeThatCanNeverGo(t *testing.T) {
 	}
 }
 
-// testControllerNoQuorum: all denied, none is rolled, and brokers go on after a while only where they could come back.
+// testControllerNoQuorum: all controllers are blocked. Brokers are restarted after a while only if they could come back.
 func TestControllersWithoutAQuorum(t *testing.T) {
 	sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(-1)
 	sc.node(2).Stuck, sc.node(3).Stuck = roller.Known("Unschedulable"), roller.Known("Unschedulable")
@@ -166,9 +169,10 @@ func TestControllersWithoutAQuorum(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0)), "brokers are considered, which may help")
 }
 
-// Where most controllers are down the quorum is lost, whoever says so or not, and though somebody put those that are down on hold.
+// If most controllers are down, the quorum is lost, whether a node reports that or not, and even if the controllers that are down are on
+// hold.
 func TestBrokersStayWhereMostControllersAreDown(t *testing.T) {
-	for _, leaderAnswers := range []bool{false, true} { // one that does has not noticed yet
+	for _, leaderAnswers := range []bool{false, true} { // a leader that responds has not noticed yet
 		sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(1).current(1)
 		if !leaderAnswers {
 			sc.s.Quorum = roller.Unknown[roller.Quorum]("no controller that answers is the leader")
@@ -184,8 +188,8 @@ func TestBrokersStayWhereMostControllersAreDown(t *testing.T) {
 	}
 }
 
-// testControllerNeverRollable, testControllerAndOneMoreNeverRollable: the active controller waits for the others, no longer than patience
-// lasts.
+// testControllerNeverRollable, testControllerAndOneMoreNeverRollable: the active controller waits for the others, but not longer than
+// patience.
 func TestTheActiveControllerDoesNotWaitForEver(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).led(2).topics(topicOf("t", 1, ids(1, 9), ids(1)))
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
@@ -205,7 +209,7 @@ func TestANodeInRecoveryIsLeftAlone(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(3, 5, 0, 1)), "brokers are considered all the same")
 }
 
-// testPodStuckThrowsFatalProblem: stuck and up to date: nothing else is restarted (docs/roller/checklist.md).
+// testPodStuckThrowsFatalProblem: while a node is stuck and up to date, no other node is restarted (docs/roller/checklist.md).
 func TestAStuckNodeThatIsUpToDateStopsAll(t *testing.T) {
 	for _, stuck := range []string{"CrashLoopBackOff", "ImagePullBackOff", "ContainerCreating", "Unschedulable"} {
 		sc := newScene(t).with(broker, 0, 1, 2).with(controller, 3).led(3).current(1).unready(0, 1)
@@ -219,8 +223,8 @@ func TestAStuckNodeThatIsUpToDateStopsAll(t *testing.T) {
 	}
 }
 
-// testPodStuckForceRestartWithOldRevision: stuck and out of date: it goes first, at once, without a check that could not lose anything, and
-// says so.
+// testPodStuckForceRestartWithOldRevision: a node that is stuck and outdated is restarted first, at once, without checks of data that its
+// restart can't harm, and this is reported.
 func TestAStuckNodeThatIsOutOfDateIsRestarted(t *testing.T) {
 	for _, stuck := range []string{"CrashLoopBackOff", "ImagePullBackOff", "ContainerCreating", "Unschedulable"} {
 		sc := newScene(t).with(broker, 0, 1, 2).unready(0, 1).topics(topicOf("t", 1, ids(1, 9), ids(1)))
@@ -236,7 +240,7 @@ func TestAStuckNodeThatIsOutOfDateIsRestarted(t *testing.T) {
 	}
 }
 
-// Strimzi issue 9426: combined nodes that are all pending are restarted together, since no quorum can be lost.
+// Strimzi issue 9426: combined nodes that are all pending are restarted together, because there is no quorum to lose.
 func TestAllControllersThatAreDownAreRestartedTogether(t *testing.T) {
 	sc := newScene(t).with(combined, 0, 1, 2).unready(0, 0, 1, 2)
 	for id := range roller.NodeID(3) {
@@ -250,8 +254,8 @@ func TestAllControllersThatAreDownAreRestartedTogether(t *testing.T) {
 	sc.Expect(sc.restarts).To(Equal(ids(0, 1, 2)), "one look after another, and none waits for one that went before")
 }
 
-// testRollHandlesErrorWhenOpeningBrokerAdminClient and the like (docs/decisions/restart-order.md: a broker that
-// can't be reached is restarted, and not against a check).
+// testRollHandlesErrorWhenOpeningBrokerAdminClient and the like (docs/decisions/restart-order.md: a broker that can't be reached is
+// restarted, but not against a check).
 func TestASilentBroker(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
 	sc.node(1).Answers, sc.node(1).Silent = roller.Known(false), noon
@@ -278,7 +282,7 @@ func TestASilentBroker(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty(), "a controller that does not answer is no reason (checklist 23)")
 }
 
-// testBrokerInRunningState, testFailGettingBrokerState (checklist 17): an unready node is waited for, then considered.
+// testBrokerInRunningState, testFailGettingBrokerState (checklist 17): the roller waits for an unready node, then considers it.
 func TestAnUnreadyNodeIsWaitedFor(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).unready(0, 1)
 	sc.step()
@@ -292,7 +296,7 @@ func TestAnUnreadyNodeIsWaitedFor(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">", sc.policy.Patience))
 }
 
-// testFailWhenPodIsReadyThrows: what can't be read is not "no".
+// testFailWhenPodIsReadyThrows: an unknown fact does not count as "no".
 func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2)
 	sc.node(0).Instance = roller.Unknown[string]("cluster east is unreachable")
@@ -312,7 +316,7 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1)))
 }
 
-// A missing pod is not a success, and its owner makes a new one.
+// A missing pod is no success; its owner creates a new one.
 func TestAMissingPod(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)
 	sc.node(0).Instance = roller.Known("")

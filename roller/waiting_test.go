@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// slowly makes each restart take a while, in which the node is not ready.
+// slowly makes each restart take a while, during which the node is not ready.
 func (sc *scene) slowly(takes time.Duration) *scene {
 	back := map[roller.NodeID]time.Time{}
 	sc.after = func(n *roller.Node) {
@@ -25,8 +25,8 @@ func (sc *scene) slowly(takes time.Duration) *scene {
 	return sc
 }
 
-// To queue is not to be unable to go: with many controllers, none is given up before its turn (docs/decisions/restart-order.md), so that
-// the order stays.
+// A controller that waits in the queue is able to be restarted: with many controllers, none is given up before its turn
+// (docs/decisions/restart-order.md), so the order stays.
 func TestAControllerIsNotGivenUpInTheQueue(t *testing.T) {
 	for _, roles := range []roller.Roles{controller, combined} {
 		sc := newScene(t).with(roles, 3, 4, 5, 6, 7).with(broker, 0, 1).led(3).slowly(3 * time.Minute)
@@ -36,7 +36,7 @@ func TestAControllerIsNotGivenUpInTheQueue(t *testing.T) {
 	}
 }
 
-// A controller that goes at last, after it was given up, is waited for.
+// The roller waits for a controller that is restarted after it was given up.
 func TestAControllerThatGoesAfterAllIsWaitedFor(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4).with(broker, 0, 1).led(4).current(0, 1, 3).slowly(time.Minute)
 	healthy := sc.s.Quorum
@@ -51,7 +51,7 @@ func TestAControllerThatGoesAfterAllIsWaitedFor(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(4, 0)))
 }
 
-// While a restarted node has no pod there is nothing to restart, whoever asks meanwhile.
+// A restarted node without a pod is not restarted again, even if a restart is requested meanwhile.
 func TestANodeIsNotRestartedWhileItHasNoPod(t *testing.T) {
 	sc := newScene(t).with(broker, 0).with(controller, 1).led(1)
 	sc.after = func(n *roller.Node) { n.Instance, n.Ready = roller.Known(""), roller.Known(false) }
@@ -88,7 +88,7 @@ func TestStalledControllersGoOneAtATime(t *testing.T) {
 	}
 }
 
-// The same, where one controller that is on its way keeps the others by what is in sync.
+// The same, if a controller that is restarting blocks the others by its replicas in sync.
 func TestACombinedNodeIsNotGivenUpBecauseOfAnother(t *testing.T) {
 	sc := newScene(t).with(combined, 3, 4, 5, 6).led(3).slowly(4 * time.Minute)
 	sc.policy.MaxUnavailable = 2
@@ -106,7 +106,7 @@ func TestACombinedNodeIsNotGivenUpBecauseOfAnother(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(4, 5, 6, 3)))
 }
 
-// A log recovery ends by itself, however long it takes: a roll that meets one goes on afterwards, and is not blocked.
+// A log recovery ends by itself, however long it takes: the roll continues afterwards, and does not fail.
 func TestALogRecoveryIsWaitedFor(t *testing.T) {
 	sc := newScene(t).with(broker, 1, 2, 3)
 	ids := []roller.NodeID{1, 2, 3}

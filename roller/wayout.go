@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// wayOut explains why a node is restarted although a check of the data or the quorum would keep it, or can't be made
-// (docs/decisions/lost-clusters.md); empty: it is not. Some clusters can only be repaired by the restart that a check blocks: those whose
-// certificates have expired, or whose controllers live and find no leader. There must be positive evidence for as long as patience lasts,
-// and the node must be out of date: else it would end the same way.
+// wayOut explains why a node is restarted although a check of the data or the quorum blocks it, or is impossible
+// (docs/decisions/lost-clusters.md); empty if it is not. Some clusters can only be repaired by the restart that a check blocks: those with
+// expired certificates, or whose controllers run and find no leader. There must be positive evidence for as long as the patience, and the
+// node must be out of date: otherwise the restart would change nothing.
 func (r *round) wayOut(a *Assessment) string {
 	if !slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind != PodUnresponsive }) {
 		return ""
@@ -28,19 +28,19 @@ func (r *round) wayOut(a *Assessment) string {
 	return ""
 }
 
-// noneReady reports whether Kubernetes finds no controller ready, and nobody tells of a quorum.
+// noneReady reports whether no controller is ready in Kubernetes, and no node reports a quorum.
 func (r *round) noneReady() bool {
 	return r.controllers > 0 && !r.s.Quorum.IsKnown() && r.s.Unread == "" &&
 		!slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && a.node.Ready.Or(true) })
 }
 
-// leaderless reports whether the controllers that answer know of no leader.
+// leaderless reports whether the controllers that answer report no leader.
 func (r *round) leaderless() bool {
 	q, known := r.s.Quorum.Get()
 	return known && q.Leader < 0
 }
 
-// enough reports whether so many others live that they could find a leader without this one.
+// enough reports whether enough other controllers are alive to elect a leader without this one.
 func (r *round) enough(a *Assessment) bool {
 	live := 0
 	for _, other := range r.nodes {
@@ -52,8 +52,8 @@ func (r *round) enough(a *Assessment) bool {
 	return live >= min(r.controllers/2+1, r.controllers-1)
 }
 
-// mayWait reports whether a combined node may only wait for a quorum to become ready: it was restarted, or somebody else replaced its pod,
-// and it is what it should be. Where nobody can tell whether it recovers its logs, it gets the time that any node gets
+// mayWait reports whether a combined node may only be waiting for a quorum to become ready: it was restarted, or its pod was replaced by
+// another client, and it is up to date. If it is unknown whether it is recovering its logs, it gets the time that any node gets
 // (docs/decisions/facts-of-a-restart.md).
 func (r *round) mayWait(a *Assessment) bool {
 	if !a.Roles.Broker || a.stage.underWay() {
@@ -63,7 +63,7 @@ func (r *round) mayWait(a *Assessment) bool {
 	return current && a.State == StateUnready && (a.node.Recovery.IsKnown() || r.s.At.Sub(a.node.ReadyChanged) >= r.policy.Patience)
 }
 
-// supposed names a node that may recover its logs, and is taken for one that only waits for a quorum.
+// supposed names a node that may be recovering its logs, and is treated as one that only waits for a quorum.
 func (r *round) supposed(a *Assessment) string {
 	for _, other := range r.nodes {
 		if n := other.node; other != a && other.Roles.Controller && !n.Recovery.IsKnown() && n.dead() && r.mayWait(other) {
@@ -73,10 +73,10 @@ func (r *round) supposed(a *Assessment) string {
 	return ""
 }
 
-// unwatched is how long nobody may have looked at evidence that is to count as lasting.
+// unwatched is the largest gap between two looks after which evidence still counts as continuous.
 const unwatched = time.Minute
 
-// witness notes since when there is evidence of such failures. What can't be seen is neither evidence nor the end of it.
+// witness records since when there is evidence of such failures. A fact that can't be read neither starts nor ends it.
 func (r *round) witness() {
 	p := &r.progress
 	if r.s.At.Sub(p.Witnessed) > unwatched {
@@ -105,8 +105,8 @@ func (r *round) witness() {
 	}
 }
 
-// alone keeps a node that is restarted against a check, or without one, from going beside another one. One that did not come back is not
-// waited for.
+// alone blocks a node that is restarted without all checks while another node is being restarted. It does not wait for a node that did not
+// come back.
 func (r *round) alone(a, b *Assessment) {
 	for _, other := range r.away {
 		if other != a && (other.stage != stageFailed && other.stage != stageStalled || slices.Contains(r.chosen, other)) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// amount is a number of things.
+// amount formats a number of things.
 func amount(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -17,7 +17,7 @@ func amount(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// list names nodes: "node 3", "nodes 3, 4 and 5".
+// list formats nodes: "node 3", "nodes 3, 4 and 5".
 func list(ids []NodeID) string {
 	words := make([]string, len(ids))
 	for i, id := range ids {

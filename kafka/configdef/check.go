@@ -28,10 +28,10 @@ const (
 
 var types = []Type{String, Class, Boolean, Short, Int, Long, Double, List, Password}
 
-// bits are the sizes of the types that are integers.
+// bits are the sizes of the integer types.
 var bits = map[Type]int{Short: 16, Int: 32, Long: 64}
 
-// articles are the types' names as errors have them.
+// articles are the names of the types with their articles, for errors.
 var articles = map[Type]string{Boolean: "a boolean", Short: "a short", Int: "an int", Long: "a long", Double: "a double"}
 
 // Check reports what makes a value illegal, in Strimzi's words, which start with "has" or "contains" and lack the name of the key. It
@@ -94,7 +94,7 @@ func compare(a, b string) int {
 func number(text string) float64 {
 	f, _ := strconv.ParseFloat(text, 64)
 	if math.IsNaN(f) {
-		return 0 // cannot be: the text is that of a number
+		return 0 // never happens: the text matches a number
 	}
 	return f
 }
@@ -138,7 +138,7 @@ func (k Key) checkList(value string) []string {
 	return wrong
 }
 
-// Refers reports whether a value is resolved by a configuration provider (KIP-297): ${file:/a:key}. Only the node knows the resolved value.
+// Refers reports whether a configuration provider resolves the value (KIP-297): ${file:/a:key}. Only the node has the resolved value.
 func Refers(value string) bool {
 	_, rest, found := strings.Cut(value, "${")
 	if !found {

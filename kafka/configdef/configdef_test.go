@@ -41,7 +41,7 @@ func TestATableThatIsNotOne(t *testing.T) {
 	}
 }
 
-// Kafka starts with its own defaults, so that none of them is illegal.
+// Kafka starts with its own defaults, so none of them is illegal.
 func TestDefaultsAreLegal(t *testing.T) {
 	for _, table := range Tables() {
 		for _, name := range table.Names() {
@@ -56,7 +56,7 @@ func TestDefaultsAreLegal(t *testing.T) {
 	}
 }
 
-// The words are Strimzi's, which users' runbooks know.
+// The messages are Strimzi's, which users' runbooks contain.
 func TestCheck(t *testing.T) {
 	for _, tc := range []struct{ key, value, want string }{
 		{"auto.create.topics.enable", "yes", "has value 'yes' which is not a boolean"},

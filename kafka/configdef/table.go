@@ -18,16 +18,16 @@ var files embed.FS
 type Key struct {
 	Name string
 	Type Type
-	// Mode is how the key can be changed, by Kafka's names: read-only, per-broker, cluster-wide, or per-listener for those that can be changed
-	// behind the prefix of a listener only.
+	// Mode is how the key can be changed, by Kafka's names: read-only, per-broker, cluster-wide, or per-listener for keys that can be
+	// changed only with a listener's prefix.
 	Mode string
-	// DynamicOnControllers: a node that is only a controller takes a change up while it runs.
+	// DynamicOnControllers means that a node that is only a controller applies a change while it runs.
 	DynamicOnControllers bool
 	// Group is the part of Kafka that defines the key.
 	Group string
-	// Before are the keys whose values count instead of this one's where they are set, the strongest first.
+	// Before are the keys whose values override this one's if they are set, the strongest first.
 	Before []string
-	// Default is nil where there is none.
+	// Default is nil if there is none.
 	Default *string
 	// Values are the rules for values beyond the type.
 	Values Values
@@ -35,7 +35,7 @@ type Key struct {
 
 // Values are the rules for the values of a key.
 type Values struct {
-	// Min and Max are the ends of a number's range; empty where it has none.
+	// Min and Max are the ends of a number's range; empty if there is no limit.
 	Min, Max string
 	// OneOf are the legal values; any if empty. Case counts unless AnyCase.
 	OneOf   []string
@@ -44,18 +44,18 @@ type Values struct {
 	Items []string
 	// Distinct forbids duplicates and empty entries in a list; NonEmpty requires an entry.
 	Distinct, NonEmpty bool
-	// Code marks keys with rules that only Kafka's code has.
+	// Code marks keys with rules that only Kafka's code contains.
 	Code bool
 }
 
-// Table has the configuration keys of one version of Kafka. It is read-only and safe for concurrent use.
+// Table contains the configuration keys of one version of Kafka. It is read-only and safe for concurrent use.
 type Table struct {
-	// Version is Kafka's.
+	// Version is the version of Kafka.
 	Version string
 	keys    map[string]*Key
 }
 
-// Key returns what is said of a key, and whether Kafka knows it. Keys behind a listener's prefix, and those of plugins, are unknown.
+// Key returns the definition of a key, and whether the table has it. Keys behind a listener's prefix, and those of plugins, are unknown.
 func (t *Table) Key(name string) (Key, bool) {
 	k, ok := t.keys[name]
 	if !ok {
@@ -64,7 +64,7 @@ func (t *Table) Key(name string) (Key, bool) {
 	return *k, true
 }
 
-// Names are all keys, sorted.
+// Names returns all keys, sorted.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.keys)) }
 
 // Tables returns the tables of all known versions, in ascending order.
@@ -89,9 +89,9 @@ var Tables = sync.OnceValue(func() []*Table {
 	return tables
 })
 
-// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is one of that very minor version: keys do not change
-// their mode in a patch. Otherwise it is that of the newest known Kafka before it, the oldest for what is older still, the latest for what
-// is no version.
+// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is that of the same minor version: keys do not change
+// their mode in a patch. Otherwise it returns that of the newest known Kafka before the version, the oldest one for an older version, and
+// the latest one for a text that is no version.
 func For(version string) (*Table, bool) {
 	tables := Tables()
 	wanted := Minor(version)
@@ -107,7 +107,7 @@ func For(version string) (*Table, bool) {
 	return best, slices.Equal(Minor(best.Version), wanted)
 }
 
-// Minor is a version's first two numbers; nil if it does not begin with two.
+// Minor returns a version's first two numbers; nil if it does not begin with two.
 func Minor(version string) []int {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {

@@ -14,9 +14,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// The properties of Kafka's clients that ParseCustomSASL understands (the last three: KIP-1139).
+// The properties of Kafka's clients that ParseCustomSASL parses (the last three: KIP-1139).
 const (
-	// PropertyClientID and PropertyClientSecret are where the client's own credentials stand for OAUTHBEARER.
+	// PropertyClientID and PropertyClientSecret contain the client's own credentials for OAUTHBEARER.
 	PropertyClientID     = "sasl.oauthbearer.client.credentials.client.id"
 	PropertyClientSecret = "sasl.oauthbearer.client.credentials.client.secret"
 
@@ -27,8 +27,8 @@ const (
 	propertyScope         = "sasl.oauthbearer.scope"
 )
 
-// classProperties name Java classes. Those that do what this operator does anyway are accepted, because Kafka's own clients need them to
-// be given.
+// classProperties name Java classes. The values that match what this operator does anyway are accepted, because Kafka's own clients require
+// them.
 func classProperties() map[string][]string {
 	const prefix = "org.apache.kafka.common.security.oauthbearer."
 	return map[string][]string{
@@ -45,8 +45,8 @@ func supportedProperties() string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-// ParseCustomSASL reads Kafka client properties, as a JSON object (STRIMZI_SASL_CUSTOM_CONFIG_JSON), as a login. It does not demand
-// credentials, since a Secret may hold them. Its errors are *Invalid, several joined, and never quote a value.
+// ParseCustomSASL parses Kafka client properties, as a JSON object (STRIMZI_SASL_CUSTOM_CONFIG_JSON), as a login. It does not require
+// credentials, since a Secret may contain them. Its errors are *Invalid, several joined, and never quote a value.
 func ParseCustomSASL(text string) (SASL, error) {
 	properties, err := parseProperties(text)
 	if err != nil {
@@ -78,7 +78,7 @@ func ParseCustomSASL(text string) (SASL, error) {
 	return login, nil
 }
 
-// parseProperties reads a flat JSON object. Its errors never quote the text, which holds secrets; Strimzi's do.
+// parseProperties parses a flat JSON object. Unlike Strimzi's, its errors never quote the text, which contains secrets.
 func parseProperties(text string) (map[string]string, error) {
 	const failed = "SASL custom config properties deserialize failed"
 	const remedy = "use one JSON object whose values are strings, numbers or booleans"
@@ -123,7 +123,7 @@ func parseProperties(text string) (map[string]string, error) {
 	return properties, nil
 }
 
-// withoutComments blanks out comments, // and /* */, which Strimzi allows in this JSON.
+// withoutComments overwrites comments, // and /* */, with blanks; Strimzi allows them in this JSON.
 func withoutComments(text string) string {
 	out := []byte(text)
 	for i := 0; i < len(out); {
@@ -151,10 +151,10 @@ func endOfString(text string, i int) int {
 	return min(i+1, len(text))
 }
 
-// blank overwrites from i to the closing text, of which closing bytes belong to the comment, and returns where it ends.
+// blank overwrites from i to the closing text, of which closing bytes belong to the comment, and returns the index of its end.
 func blank(out []byte, i int, text, closing string, belongs int) int {
 	end := len(text)
-	// The opening takes two bytes: /*/ is not a whole comment.
+	// The opening has two bytes: /*/ is not a whole comment.
 	if at := strings.Index(text[i+2:], closing); at >= 0 {
 		end = i + 2 + at + belongs
 	}
@@ -164,7 +164,7 @@ func blank(out []byte, i int, text, closing string, belongs int) int {
 	return end
 }
 
-// checkProperties rejects properties that are not supported: the client could log in otherwise than intended if it ignored one.
+// checkProperties rejects unsupported properties: without one of them, the client might log in differently than intended.
 func checkProperties(properties map[string]string) []error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(properties)) {
@@ -202,7 +202,7 @@ func readMechanism(text string) (kafka.SASLMechanism, error) {
 	return "", invalid("Invalid SASL_MECHANISM type: "+text, "supported are "+supportedMechanisms())
 }
 
-// readUser takes name and password from the login module.
+// readUser reads name and password from the login module.
 func readUser(properties map[string]string, module loginModule) (string, Masked, error) {
 	var errs []error
 	for _, key := range []string{propertyTokenEndpoint, PropertyClientID, PropertyClientSecret, propertyScope} {
@@ -221,7 +221,7 @@ var extensionPrefixes = []string{"extension_", "oauth.sasl.extension."}
 // extensionName is KIP-342's rule for the names of SASL extensions.
 var extensionName = regexp.MustCompile(`^[A-Za-z]+$`)
 
-// readOAuth takes the client credentials grant from properties, and from the login module as older clients have it.
+// readOAuth reads the client credentials grant from properties, and from the login module, where older clients have it.
 func readOAuth(properties map[string]string, module loginModule) (*OAuth, error) {
 	var errs []error
 	pick := func(property string, options ...string) string {

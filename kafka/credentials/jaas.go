@@ -9,20 +9,20 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// loginModule is one entry of a JAAS configuration, the form in which Kafka's Java clients take credentials.
+// loginModule is one entry of a JAAS configuration, the format of credentials for Kafka's Java clients.
 type loginModule struct {
 	class   string
 	options map[string]string
 }
 
-// The login modules that can be understood, by the end of their class names: some distributions put a prefix of their own before.
+// The supported login modules, by the end of their class names: some distributions add their own prefix.
 const (
 	modulePlain = "org.apache.kafka.common.security.plain.PlainLoginModule"
 	moduleScram = "org.apache.kafka.common.security.scram.ScramLoginModule"
 	moduleOAuth = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 )
 
-// suits checks that the module logs in by the mechanism.
+// suits checks that the module implements the mechanism.
 func (m loginModule) suits(mechanism kafka.SASLMechanism) error {
 	want := map[kafka.SASLMechanism]string{
 		kafka.SASLPlain: modulePlain, kafka.SASLScramSHA256: moduleScram, kafka.SASLScramSHA512: moduleScram, kafka.SASLOAuthBearer: moduleOAuth,
@@ -56,8 +56,8 @@ func (m loginModule) rest(supported string) error {
 	return invalid(propertyJAAS+": not supported: "+strings.Join(names, ", "), "supported are "+supported)
 }
 
-// parseJAAS reads: class flag (name=value)* ; with quotes and escapes as Java's StreamTokenizer has them, comments included.
-// Its errors name places, not texts: a misplaced quote makes any part of a password look like a name.
+// parseJAAS parses: class flag (name=value)* ; with quotes, escapes and comments as in Java's StreamTokenizer. Its errors contain positions
+// and no text: after a misplaced quote, a part of a password may look like a name.
 func parseJAAS(text string) (loginModule, error) {
 	t := tokenizer{text: text}
 	m := loginModule{options: map[string]string{}}
@@ -151,7 +151,7 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-$.", c) >= 0 || c >= 0x80
 }
 
-// skip moves on to the next token, and reports whether all comments on the way end.
+// skip moves to the next token, and reports whether all comments in between end.
 func (t *tokenizer) skip() bool {
 	for t.pos < len(t.text) {
 		rest := t.text[t.pos:]

@@ -67,7 +67,7 @@ func TestJAAS(t *testing.T) {
 	}
 }
 
-// FuzzJAAS: parseJAAS does not panic, and reads what it reads the same way when it is written in full.
+// FuzzJAAS checks that parseJAAS does not panic, and that a parsed text gives the same result after it is written in full.
 func FuzzJAAS(f *testing.F) {
 	f.Add(strings.ReplaceAll(plainJAAS, `\"`, `"`))
 	f.Add(strings.ReplaceAll(oauthJAAS, `\"`, `"`))
@@ -90,7 +90,7 @@ func FuzzJAAS(f *testing.F) {
 	})
 }
 
-// FuzzCustomSASL: the JSON reader does not panic, whatever comments it holds, and its errors name no value.
+// FuzzCustomSASL checks that the JSON reader does not panic on any comments, and that its errors contain no value.
 func FuzzCustomSASL(f *testing.F) {
 	f.Add(`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"` + plainJAAS + `"}`)
 	f.Add(`{"sasl.mechanism":"OAUTHBEARER",` + endpointProperty + `,"sasl.jaas.config":"` + oauthJAAS + `"} // x`)

@@ -10,11 +10,11 @@ const Mask = "********"
 
 // Masked is a secret text that prints as asterisks. The zero value is the empty text.
 //
-// The text is behind a pointer because fmt, where a verb does not fit or a field is not exported, prints what it finds without asking for
-// methods; it prints a pointer as an address.
+// The text is behind a pointer because fmt prints a value without calling its methods if a verb does not fit or a field is not exported; it
+// prints a pointer as an address.
 type Masked struct{ text *string }
 
-// Conceal makes a Masked of a secret.
+// Conceal returns a secret as a Masked.
 func Conceal(text string) Masked {
 	if text == "" {
 		return Masked{}

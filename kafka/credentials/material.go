@@ -21,11 +21,11 @@ const (
 	entryClientSecret = "client-secret"
 )
 
-// Secrets are the entries of Kubernetes Secrets, by the Secret's name. One that does not exist is not in it.
+// Secrets are the entries of Kubernetes Secrets, by the Secret's name. A Secret that does not exist is missing.
 type Secrets map[string]map[string][]byte
 
-// Material is everything from Secrets that a connection depends on. It is comparable: equal material means that nothing has to change. What
-// it holds is secret.
+// Material is everything from Secrets that a connection depends on. It is comparable: with equal material, the connection needs no change.
+// It contains secrets.
 type Material struct {
 	// trust, certificate and key are PEM.
 	trust, certificate, key string
@@ -33,7 +33,7 @@ type Material struct {
 	name, secret string
 }
 
-// WithFiles returns a copy of m with PEM that does not come from Secrets. Where an argument is empty, it keeps the value of m.
+// WithFiles returns a copy of m with PEM that does not come from Secrets. For an empty argument, it keeps the value of m.
 func (m Material) WithFiles(trust, certificate, key []byte) Material {
 	for _, f := range []struct {
 		to   *string
@@ -46,7 +46,7 @@ func (m Material) WithFiles(trust, certificate, key []byte) Material {
 	return m
 }
 
-// Read reads the entries that the settings name from the Secrets. The error lists all that are missing or malformed.
+// Read reads the entries that the settings name from the Secrets. The error lists all missing and malformed ones.
 func Read(settings Settings, secrets Secrets) (Material, error) {
 	r := reader{namespace: settings.SecretNamespace, secrets: secrets}
 	var m Material
@@ -116,7 +116,8 @@ func (r *reader) trust(name string) string {
 	return all.String()
 }
 
-// checkCertificates demands at least one certificate, and nothing that is none: half a file would show only at a handshake.
+// checkCertificates requires at least one certificate, and nothing else, because an incomplete file would otherwise fail only at a
+// handshake.
 func checkCertificates(text []byte) error {
 	found := false
 	for {
@@ -160,7 +161,7 @@ func (r *reader) identity(name, certEntry, keyEntry string) (certificate, key st
 	return string(data[certEntry]), string(data[keyEntry])
 }
 
-// login returns name and secret of the options, or of the Secret they name.
+// login returns name and secret from the options, or from the Secret that they name.
 func (r *reader) login(sasl SASL) (name, secret string) {
 	nameEntry, secretEntry := entryUsername, entryPassword
 	name, secret = sasl.Username, sasl.Password.Reveal()

@@ -2,7 +2,7 @@ package credentials
 
 import "strings"
 
-// SecurityProtocol is how connections to Kafka are protected, in Kafka's words.
+// SecurityProtocol is how connections to Kafka are protected, by Kafka's names.
 type SecurityProtocol string
 
 // Kafka's security protocols.
@@ -19,7 +19,7 @@ func (p SecurityProtocol) TLS() bool { return p == ProtocolSSL || p == ProtocolS
 // SASL reports whether a login is needed.
 func (p SecurityProtocol) SASL() bool { return p == ProtocolSASLPlaintext || p == ProtocolSASLSSL }
 
-// ParseProtocol reads a protocol in upper or lower case. The empty text is the empty protocol, which is for others to derive.
+// ParseProtocol parses a protocol in upper or lower case. The empty text is the empty protocol, which callers derive.
 func ParseProtocol(text string) (SecurityProtocol, error) {
 	switch p := SecurityProtocol(strings.ToUpper(text)); p {
 	case "", ProtocolPlaintext, ProtocolSSL, ProtocolSASLPlaintext, ProtocolSASLSSL:
@@ -28,7 +28,7 @@ func ParseProtocol(text string) (SecurityProtocol, error) {
 	return "", invalid("unknown security protocol", "use PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL, or leave it empty")
 }
 
-// ProtocolOf is the protocol that follows from whether connections are encrypted, and whether a login is needed.
+// ProtocolOf returns the protocol for connections with or without encryption and login.
 func ProtocolOf(tls, sasl bool) SecurityProtocol {
 	switch {
 	case tls && sasl:
@@ -41,8 +41,8 @@ func ProtocolOf(tls, sasl bool) SecurityProtocol {
 	return ProtocolPlaintext
 }
 
-// ParseEndpointAlgorithm reads Kafka's ssl.endpoint.identification.algorithm as whether host names go unverified: https is that they do
-// not, the empty text that they do.
+// ParseEndpointAlgorithm parses Kafka's ssl.endpoint.identification.algorithm: https verifies host names, and the empty text skips the
+// verification.
 func ParseEndpointAlgorithm(text string) (skipVerification bool, err error) {
 	switch strings.ToUpper(strings.TrimSpace(text)) {
 	case "HTTPS":

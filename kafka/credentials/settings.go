@@ -12,7 +12,7 @@ import (
 type Settings struct {
 	// Bootstrap are host:port addresses.
 	Bootstrap []string
-	// ClientID is what brokers log and apply quotas to.
+	// ClientID is the id that brokers log and apply quotas to.
 	ClientID string
 	// Protocol reports whether connections are encrypted, and whether a login is needed.
 	Protocol SecurityProtocol
@@ -28,7 +28,7 @@ type TLS struct {
 	// TrustSecret is the Secret whose .crt entries are trusted; empty means the system's authorities
 	// (STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME).
 	TrustSecret string
-	// IdentitySecret is the Secret with one's own certificate for mTLS; empty means none (STRIMZI_TLS_SECRET_NAME).
+	// IdentitySecret is the Secret with the client's own certificate for mTLS; empty means none (STRIMZI_TLS_SECRET_NAME).
 	IdentitySecret string
 	// KeyEntry and CertEntry are the entries of IdentitySecret (STRIMZI_TLS_KEY_NAME, STRIMZI_TLS_CERT_NAME).
 	KeyEntry, CertEntry string
@@ -46,16 +46,16 @@ type SASL struct {
 	Password Masked
 	// OAuth is for OAUTHBEARER, and nil otherwise.
 	OAuth *OAuth
-	// Secret, in Settings.SecretNamespace, has the credentials, so that a change applies without a restart; empty if only the fields above are
-	// set (STRIMZI_SASL_SECRET_NAME).
+	// Secret, in Settings.SecretNamespace, contains the credentials, so that a change applies without a restart; empty if only the fields
+	// above are set (STRIMZI_SASL_SECRET_NAME).
 	Secret string
 }
 
-// OAuth is how a token is fetched: OAuth 2.0's client credentials grant.
+// OAuth configures how tokens are fetched: OAuth 2.0's client credentials grant.
 type OAuth struct {
 	// TokenEndpoint is an https URL (sasl.oauthbearer.token.endpoint.url).
 	TokenEndpoint string
-	// ClientID and ClientSecret are empty if SASL.Secret has them.
+	// ClientID and ClientSecret are empty if SASL.Secret contains them.
 	ClientID     string
 	ClientSecret Masked
 	// Scope is sent with the request unless it is empty.
@@ -64,7 +64,7 @@ type OAuth struct {
 	Extensions map[string]string
 }
 
-// SecretNames returns the names of the Secrets that the settings refer to, sorted, each once.
+// SecretNames returns the names of the Secrets that the settings refer to, sorted and without duplicates.
 func (s Settings) SecretNames() []string {
 	var names []string
 	if s.Protocol.TLS() {
@@ -78,7 +78,7 @@ func (s Settings) SecretNames() []string {
 	return slices.Compact(names)
 }
 
-// KafkaConfig puts settings and material together. Nothing is read or connected to, except by the Token function when it is called.
+// KafkaConfig combines settings and material. It reads nothing and opens no connection, except in the Token function.
 func KafkaConfig(settings Settings, m Material) kafka.Config {
 	config := kafka.Config{Bootstrap: settings.Bootstrap, ClientID: settings.ClientID}
 	if settings.Protocol.TLS() {

@@ -19,13 +19,14 @@ import (
 const (
 	// tokenTimeout limits one request for a token, for callers without a deadline.
 	tokenTimeout = 30 * time.Second
-	// tokenSize bounds what is read of an answer, in bytes. Tokens with many roles have some 10 kB.
+	// tokenSize bounds the size of an answer, in bytes. Tokens with many roles have some 10 kB.
 	tokenSize = 1 << 20
-	// renewBefore is how long before its end a token is renewed at the latest; shorter ones when a fifth of their life is left.
+	// renewBefore is the latest time before its end at which a token is renewed; shorter tokens are renewed when a fifth of their life is
+	// left.
 	renewBefore = time.Minute
 )
 
-// tokenSource fetches tokens by OAuth 2.0's client credentials grant, and keeps the last one while it is good.
+// tokenSource fetches tokens by OAuth 2.0's client credentials grant, and reuses the last one while it is valid.
 type tokenSource struct {
 	oauth      OAuth
 	id, secret string
@@ -48,7 +49,7 @@ func newTokenSource(oauth OAuth, m Material) *tokenSource {
 	return &tokenSource{oauth: oauth, id: m.name, secret: m.secret, trust: m.trust, now: time.Now, turn: make(chan struct{}, 1)}
 }
 
-// token is a kafka.SASL's Token. Callers at the same time share one request.
+// token is the Token function of a kafka.SASL. Concurrent callers share one request.
 func (s *tokenSource) token(ctx context.Context) (string, map[string]string, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -64,12 +65,12 @@ func (s *tokenSource) token(ctx context.Context) (string, map[string]string, err
 		case !s.now().Before(s.last.expires):
 			return "", nil, err
 		}
-		// A failure to renew in time is none yet: the old token is still good.
+		// A failed renewal is no error yet, because the old token is still valid.
 	}
 	return s.last.text, maps.Clone(s.oauth.Extensions), nil
 }
 
-// fetch asks the token endpoint.
+// fetch requests a token from the token endpoint.
 func (s *tokenSource) fetch(ctx context.Context) (bearer, error) {
 	form := url.Values{"grant_type": {"client_credentials"}}
 	if s.oauth.Scope != "" {
@@ -104,7 +105,7 @@ func (s *tokenSource) fetch(ctx context.Context) (bearer, error) {
 	return fresh, nil
 }
 
-// answer reads what the token endpoint said (RFC 6749, 5.1 and 5.2).
+// answer parses the answer of the token endpoint (RFC 6749, 5.1 and 5.2).
 func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, error) {
 	var answer struct {
 		Token       string      `json:"access_token"`
@@ -123,13 +124,13 @@ func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, 
 	if answer.Type != "" && !strings.EqualFold(answer.Type, "bearer") {
 		return bearer{}, errors.New("the token is not of type bearer")
 	}
-	// Without a life the token is used for this login only. Some servers send a fraction, or text.
+	// Without a lifetime, the token is used for this login only. Some servers send a fraction, or text.
 	seconds, _ := answer.ExpiresIn.Float64()
 	life := time.Duration(min(max(seconds, 0), 365*24*3600) * float64(time.Second))
 	return bearer{text: answer.Token, renew: asked.Add(life - min(renewBefore, life/5)), expires: asked.Add(life)}, nil
 }
 
-// clean makes a server's text fit for a log: short, on one line, and without the secret that it may quote.
+// clean formats a server's text for a log: short, on one line, and without the secret that it may quote.
 func (s *tokenSource) clean(text string) string {
 	if s.secret != "" {
 		text = strings.ReplaceAll(text, s.secret, Mask)
@@ -141,7 +142,7 @@ func (s *tokenSource) clean(text string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// httpClient trusts the system's authorities and those of the brokers: token servers are found behind either.
+// httpClient trusts the system's authorities and those of the brokers, because token servers may use either.
 func (s *tokenSource) httpClient() *http.Client {
 	s.clientOnce.Do(func() {
 		if s.client != nil {
@@ -158,9 +159,9 @@ func (s *tokenSource) httpClient() *http.Client {
 		}
 		s.client = &http.Client{
 			Timeout: tokenTimeout,
-			// Tokens are rare: a connection kept open would only outlive the configuration it belongs to.
+			// Requests for tokens are rare: an open connection would only outlive the configuration it belongs to.
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, DisableKeepAlives: true, ForceAttemptHTTP2: true},
-			// The client's secret goes where it was meant to, and nowhere else.
+			// Never send the client's secret to another address.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	})

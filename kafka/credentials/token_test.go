@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// endpoint serves tokens over TLS, and returns how to ask it.
+// endpoint serves tokens over TLS, and returns a source that requests them.
 func endpoint(t *testing.T, serve http.HandlerFunc) *tokenSource {
 	t.Helper()
 	server := httptest.NewUnstartedServer(serve)
@@ -53,7 +53,7 @@ func TestTokenRequest(t *testing.T) {
 func TestTokenIsKeptWhileItIsGood(t *testing.T) {
 	cases := map[string]struct {
 		life string
-		// kept is how long the first token is given out, of which good is how long it may stand in when the server fails.
+		// kept is how long the first token is used before it is renewed. good is how long it is used if the renewal fails.
 		kept, good time.Duration
 	}{
 		"an hour":    {`3600`, 59 * time.Minute, time.Hour},
@@ -87,7 +87,7 @@ func TestTokenIsKeptWhileItIsGood(t *testing.T) {
 			if c.kept > 0 {
 				at(c.kept-time.Millisecond, "t1")
 				broken.Store(true)
-				at(c.kept, "t1") // renewing fails, and the token is still good
+				at(c.kept, "t1") // renewal fails, but the token is still valid
 			}
 			broken.Store(true)
 			at(c.good, "")
@@ -138,7 +138,7 @@ func TestTokenEndpointMustBeTrusted(t *testing.T) {
 	}
 }
 
-// roundTripper answers without a network, so that synctest can tell when everybody waits.
+// roundTripper responds without a network, so that synctest can detect when all goroutines wait.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

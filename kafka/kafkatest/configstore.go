@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// configStore holds the topics' own settings by topic id. kfake knows but ten of Kafka's keys, and no values.
+// configStore holds the topics' own settings by topic id. kfake knows only ten of Kafka's keys, and validates no values.
 type configStore struct {
 	mu       sync.Mutex
 	topics   map[[16]byte]map[string]string

@@ -15,32 +15,32 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Target is an implementation of the port, with a cluster behind it, that the contract is run against.
+// Target is an implementation of the port, with a cluster behind it, for the contract tests.
 type Target struct {
-	// Admin returns a client with all rights. observe must be called as kafka.Config.ObserveRequest documents. The client
-	// ends with the test.
+	// Admin returns a client with all rights. observe must be called as kafka.Config.ObserveRequest documents. The client is closed at the
+	// end of the test.
 	Admin func(t testing.TB, observe func(request string, took time.Duration, err error)) kafka.Admin
-	// Restricted returns a client without any right to topics; nil if the cluster authorizes nobody.
+	// Restricted returns a client without any right to topics; nil if the cluster has no authorizer.
 	Restricted func(t testing.TB) kafka.Admin
 	// DeletionDisabled returns a client of a cluster with delete.topic.enable=false; nil if there is none.
 	DeletionDisabled func(t testing.TB) kafka.Admin
 	// ClusterID is the id that the cluster must report.
 	ClusterID string
-	// Brokers is how many brokers the cluster has.
+	// Brokers is the number of brokers.
 	Brokers int
-	// LargeTopics is how many topics of 200 partitions the test of large batches creates in one call, 60 if not set, which
-	// is more than one request may carry. A real broker takes 10 ms and more for each partition.
+	// LargeTopics is how many topics of 200 partitions the test of large batches creates in one call, 60 if not set. These are more than
+	// one request may carry. A real broker takes 10 ms and more for each partition.
 	LargeTopics int
 }
 
-// patience is how long brokers may take to agree on what one of them answered. A slow machine needs it; a fast one never waits.
+// patience bounds the time until all brokers report what one of them answered. Only slow machines need it.
 const patience = 30 * time.Second
 
-// shortly is more than a call may take that must return at once, on any machine.
+// shortly bounds a call that must return at once, on any machine.
 const shortly = patience / 2
 
-// RunContract proves that a target keeps the promises of package kafka. It needs the cluster for itself only as far as it
-// must not be asked to delete topics whose names begin with "contract-".
+// RunContract checks that a target keeps the promises of package kafka. Other clients may use the cluster, but must not touch topics whose
+// names begin with "contract-".
 func RunContract(t *testing.T, target Target) {
 	if target.LargeTopics == 0 {
 		target.LargeTopics = 60
@@ -93,7 +93,7 @@ func newSuite(t *testing.T, target Target) *suite {
 	return s
 }
 
-// cleanUp deletes the case's topics; its context ended with the test.
+// cleanUp deletes the case's topics, with a new context because the test's context has ended.
 func (s *suite) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context()), patience)
 	defer cancel()
@@ -113,7 +113,7 @@ func (s *suite) cleanUp() {
 	}
 }
 
-// count is how many requests of a name were sent.
+// count returns how many requests of a name were sent.
 func (s *suite) count(request string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,10 +126,10 @@ func (s *suite) count(request string) int {
 	return n
 }
 
-// topic is a name of this case.
+// topic returns a topic name for this case.
 func (s *suite) topic(name string) string { return s.prefix + name }
 
-// create creates topics of so many partitions, waits until they are seen, and returns their ids.
+// create creates topics with this many partitions, waits until they are reported, and returns their ids.
 func (s *suite) create(partitions int32, names ...string) map[string]kafka.TopicID {
 	s.Helper()
 	topics := make([]kafka.NewTopic, len(names))
@@ -177,7 +177,7 @@ func (s *suite) one(name string) (kafka.Topic, error) {
 	return described[name].Topic, described[name].Err
 }
 
-// gone waits until a topic is not seen.
+// gone waits until a topic is not reported any more.
 func (s *suite) gone(name string) {
 	s.Helper()
 	s.eventually(func() error {
@@ -197,7 +197,7 @@ func (s *suite) must(err error) {
 	}
 }
 
-// eventually waits for a condition that brokers reach by themselves.
+// eventually waits until a condition holds.
 func (s *suite) eventually(f func() error) {
 	s.Helper()
 	deadline := time.Now().Add(patience)

@@ -73,7 +73,7 @@ var controllerCases = map[string]func(*nodeSuite){
 		}
 		s.refused("no such node", s.changes(c, set(kafka.BrokerResource(4711), "num.io.threads", "5"), true), kafka.ClassNotFound,
 			"BrokerIdNotRegisteredException")
-		// So that a bad value can be told only from what the node makes of it: nothing, when it took over the change that came after.
+		// The node ignores a value that it can't parse. That shows only once the node has applied a later change.
 		s.must(s.changes(c, set(kafka.BrokerResource(id), "log.cleaner.threads", "many"), false))
 		s.must(s.changes(c, set(kafka.BrokerResource(id), "max.connections", "7000"), false))
 		s.becomes(c, id, "max.connections", "7000", kafka.SourceDynamicBroker)
@@ -94,7 +94,7 @@ var controllerCases = map[string]func(*nodeSuite){
 	},
 	"bound to another cluster it asks and changes nothing": func(s *nodeSuite) {
 		c := s.controllers()
-		_, err := c.DescribeQuorum(s.Context()) // it has connections
+		_, err := c.DescribeQuorum(s.Context()) // opens connections
 		s.must(err)
 		s.must(c.Pin(elsewhere))
 		_, err = c.DescribeQuorum(s.Context())
@@ -140,7 +140,7 @@ func ids(replicas []kafka.Replica) []int32 {
 	return out
 }
 
-// slack is what a call may take beyond the time that a node is waited for, on any machine.
+// slack is how much longer than the node timeout a call may take, on any machine.
 const slack = shortly
 
 var awayCases = map[string]func(*nodeSuite){
@@ -149,7 +149,7 @@ var awayCases = map[string]func(*nodeSuite){
 		s.target.Stop(s.T, dead)
 		s.failsAlone(s.admin, s.target.Brokers, dead)
 		s.fenced(dead, true)
-		s.failsAlone(s.admin, s.target.Brokers, dead) // now that all know it
+		s.failsAlone(s.admin, s.target.Brokers, dead) // after all brokers know that it is fenced
 		if _, err := s.admin.ListTopicsOf(s.Context(), dead); kafka.ClassOf(err) != kafka.ClassRetriable {
 			s.Errorf("the topics as it knows them: %v", err)
 		}
@@ -223,7 +223,7 @@ var awayCases = map[string]func(*nodeSuite){
 	},
 	"a broker that hangs holds up no other": func(s *nodeSuite) {
 		hung := s.target.Brokers[0]
-		s.tellOfThemselves(s.admin, s.target.Brokers) // over connections that will hang
+		s.tellOfThemselves(s.admin, s.target.Brokers) // opens the connections that will hang
 		resume := s.target.Hang(s.T, hung)
 		defer resume()
 		s.failsAlone(s.admin, s.target.Brokers, hung)

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// movable is a feature that Kafka can move down and up again, and movableLevel the level at which a cluster begins.
+// movable is a feature that Kafka can downgrade and upgrade again. movableLevel is its level in a new cluster.
 const (
 	movable      = "transaction.version"
 	movableLevel = 2
@@ -116,8 +116,8 @@ func (s *suite) becomesLevel(level int16) kafka.Features {
 	return f
 }
 
-// sameFeatures proves that no level changed. What was acknowledged last is a change of the metadata that the broker has seen when it shows
-// the topic.
+// sameFeatures checks that no level changed. It creates a topic first: a broker that reports the topic has seen all earlier changes of the
+// metadata.
 func (s *suite) sameFeatures(want map[string]int16) {
 	s.Helper()
 	s.create(1, s.topic("seen"))
@@ -126,7 +126,7 @@ func (s *suite) sameFeatures(want map[string]int16) {
 	}
 }
 
-// restoreFeatures brings the movable feature back when the case ends.
+// restoreFeatures resets the movable feature at the end of the case.
 func (s *suite) restoreFeatures() {
 	s.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context()), patience)

@@ -9,10 +9,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// errGated is the reason of the contract's gates.
+// errGated is the error that the contract's gates return.
 var errGated = errors.New("not any more")
 
-// gated returns a context whose gate refuses one item, and what it was asked for.
+// gated returns a context whose gate rejects one item, and the list of items that the gate was asked about.
 func gated[K comparable](ctx context.Context, refused K) (context.Context, *[]K) {
 	var asked []K
 	return kafka.WithGate(ctx, func(_ context.Context, items []K) map[K]error {
@@ -24,14 +24,14 @@ func gated[K comparable](ctx context.Context, refused K) (context.Context, *[]K)
 	}), &asked
 }
 
-// admitted holds the answer for an item that was refused by the gate, and for one that was not, against what they have to be.
+// admitted checks the results of an item that the gate rejected, and of one that was sent.
 func (s *suite) admitted(what string, refused, sent error, asked int) {
 	s.Helper()
 	if !errors.Is(refused, errGated) {
 		s.Errorf("%s: the item that the gate refused got %v", what, refused)
 	}
 	s.must(sent)
-	if asked < 2 { // or more, since it is asked again for a broker that forwards nothing
+	if asked < 2 { // or more, because the gate is asked again if a broker does not forward the request
 		s.Errorf("%s: the gate was asked for %d items", what, asked)
 	}
 }

@@ -12,30 +12,32 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// NodeTarget is an implementation of what the port asks of single nodes, with a cluster behind it, that the contract is run against. The
-// cluster serves it alone.
+// NodeTarget is an implementation of the port's methods for single nodes, with a cluster behind it, for the contract tests. No other client
+// may use the cluster.
 type NodeTarget struct {
-	// Admin returns a client of the brokers with all rights and with this timeout for a single node. The client ends with the test.
+	// Admin returns a client of the brokers with all rights and this timeout for a single node. The client is closed at the end of the
+	// test.
 	Admin func(t testing.TB, nodeTimeout time.Duration) kafka.Admin
-	// Controllers returns the same for the controllers; nil if the target has none that can be asked.
+	// Controllers returns the same for the controllers; nil if the target's controllers can't be asked.
 	Controllers func(t testing.TB, nodeTimeout time.Duration) kafka.Controllers
 	// ClusterID is the cluster's id.
 	ClusterID string
-	// Brokers and ControllerIDs are the ids of the nodes, at least two and, where they can be asked, three; no node is both.
+	// Brokers and ControllerIDs are the ids of the nodes, at least two brokers, and three controllers if they can be asked. No node is
+	// both.
 	Brokers, ControllerIDs []int32
-	// Stop ends a node, and Start brings it back. Nil if the target can't.
+	// Stop stops a node, and Start starts it again. They are nil if the target does not support that.
 	Stop, Start func(t testing.TB, id int32)
-	// Hang makes a node accept connections and answer nothing until resume. Nil if the target can't.
+	// Hang makes a node accept connections without responding until resume. It is nil if the target does not support that.
 	Hang func(t testing.TB, id int32) (resume func())
-	// Prefer makes the brokers the replicas of a topic's partition 0, the first of them the preferred leader, while the leader stays. Nil if
-	// the target can't.
+	// Prefer makes the brokers the replicas of a topic's partition 0, the first of them the preferred leader, and keeps the present leader.
+	// It is nil if the target does not support that.
 	Prefer func(t testing.TB, topic string, replicas []int32)
 }
 
-// nodePatience is how long one node may keep others waiting in the contract.
+// nodePatience is the timeout for a single node in the contract.
 const nodePatience = 2 * time.Second
 
-// RunNodeContract proves that a target keeps the promises of the port about single nodes, controllers and leaders (nodes.go).
+// RunNodeContract checks that a target keeps the promises of the port about single nodes, controllers and leaders (nodes.go).
 func RunNodeContract(t *testing.T, target NodeTarget) {
 	groups := map[string]map[string]func(*nodeSuite){
 		"Read": nodeReadCases, "Change": nodeChangeCases, "Elect": electionCases, "Controllers": controllerCases, "Away": awayCases,
@@ -56,8 +58,8 @@ func RunNodeContract(t *testing.T, target NodeTarget) {
 	}
 }
 
-// lacks describes what a case would need that the target is not made for; empty: nothing. Such a case is none of the target, rather than
-// one that could not run: real Kafka has them all.
+// lacks describes what a case needs and the target does not support; empty if nothing is missing. Such a case is left out instead of being
+// skipped, because real Kafka supports all of them.
 func (target NodeTarget) lacks(group, name string) string {
 	needs := nodeNeeds[name]
 	switch {
@@ -217,7 +219,7 @@ var nodeReadCases = map[string]func(*nodeSuite){
 	},
 }
 
-// caughtUp is when each node was last known to be, by the leader's clock.
+// caughtUp returns when each node was last caught up, by the leader's clock.
 func caughtUp(q kafka.Quorum) map[int32]int64 {
 	told := map[int32]int64{}
 	for _, r := range slices.Concat(q.Voters, q.Observers) {
@@ -226,7 +228,7 @@ func caughtUp(q kafka.Quorum) map[int32]int64 {
 	return told
 }
 
-// tellOfThemselves proves that it is each node itself that answers.
+// tellOfThemselves checks that each node answers for itself.
 func (s *nodeSuite) tellOfThemselves(reader kafka.NodeConfigReader, ids []int32) {
 	s.Helper()
 	nodes, err := reader.DescribeNodeConfigs(s.Context(), ids, []string{kafka.KeyNodeID})
@@ -263,7 +265,7 @@ func (s *nodeSuite) becomes(reader kafka.NodeConfigReader, id int32, key, value 
 	})
 }
 
-// changes changes one resource, and returns what became of it.
+// changes changes one resource, and returns the resource's error.
 func (s *nodeSuite) changes(w kafka.ConfigWriter, c kafka.ConfigChange, validateOnly bool) error {
 	s.Helper()
 	errs, err := w.AlterConfigs(s.Context(), []kafka.ConfigChange{c}, validateOnly)
@@ -341,7 +343,7 @@ var electionCases = map[string]func(*nodeSuite){
 		s.target.Prefer(s.T, "moved", []int32{other, one})
 		s.led("moved", one)
 		p := kafka.TopicPartition{Topic: "moved"}
-		for range 2 { // the second time it is not needed
+		for range 2 { // the second election is not needed
 			s.must(s.elect(p)[p])
 		}
 		s.led("moved", other)
@@ -351,7 +353,7 @@ var electionCases = map[string]func(*nodeSuite){
 		s.topic("followed", one, other)
 		described, err := s.admin.DescribeTopics(s.Context(), []string{"followed"})
 		s.must(err)
-		// A cluster that can't move replicas has leaders where it wants, and it may be a third broker.
+		// If the target can't move replicas, any broker may lead, even a third one.
 		leader, follower := described["followed"].Topic.Partitions[0].Leader, other
 		if leader == other {
 			follower = one

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// elsewhere is the id of a cluster that no target is.
+// elsewhere is the id of a cluster that is no target's.
 const elsewhere = "someOtherKafkaCluster0"
 
 var pinCases = map[string]func(*suite){
@@ -20,7 +20,7 @@ var pinCases = map[string]func(*suite){
 		id := s.create(1, name)[name]
 		for _, method := range slices.Sorted(maps.Keys(everyCall(s.admin, name))) {
 			if method == "CreateTopics" || method == "DeleteTopics" {
-				continue // above and below
+				continue // called before and after the loop
 			}
 			if err := everyCall(s.admin, name)[method](s.Context()); err != nil {
 				s.Errorf("%s: %v", method, err)
@@ -93,7 +93,8 @@ var pinCases = map[string]func(*suite){
 	},
 }
 
-// lost proves that a client that is bound to another cluster is told so by each method, and that DescribeCluster tells who answers.
+// lost checks that each method of a client that is bound to another cluster fails for that reason, and that DescribeCluster returns the id
+// of the cluster that responds.
 func (s *suite) lost(stranger kafka.Admin, name string, id kafka.TopicID) {
 	s.Helper()
 	cluster, err := stranger.DescribeCluster(s.Context())
@@ -129,8 +130,8 @@ func (s *suite) lost(stranger kafka.Admin, name string, id kafka.TopicID) {
 	}
 }
 
-// refusals are calls of all methods but DescribeCluster, each of which would change or show something. They return the number of items that
-// were answered, which a nil map and list have none of.
+// refusals are calls of all methods but DescribeCluster, each of which would change or show something. They return the number of items with
+// an answer.
 func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(context.Context) (int, error) {
 	resource := kafka.TopicResource(name)
 	create := func(validateOnly bool) func(context.Context) (int, error) {
@@ -214,7 +215,7 @@ func refusals(a kafka.Admin, name string, id kafka.TopicID) map[string]func(cont
 	}
 }
 
-// untouched proves, through a client that is not bound, that refusals changed nothing.
+// untouched checks with an unbound client that the refused calls changed nothing.
 func (s *suite) untouched(name string, id kafka.TopicID) {
 	s.Helper()
 	topic, err := s.one(name)

@@ -76,7 +76,7 @@ var configCases = map[string]func(*suite){
 		s.entry(name, "retention.ms", "2000", kafka.SourceTopic)
 		s.entry(name, "max.message.bytes", "5000", kafka.SourceTopic)
 		s.entry(name, "cleanup.policy", "delete", kafka.SourceDefault)
-		// What was not named stays; what was deleted can be deleted again.
+		// Keys that the change does not name stay. A key may be deleted again.
 		s.alter(kafka.ConfigChange{Resource: kafka.TopicResource(name), Delete: []string{"max.message.bytes", "cleanup.policy"}})
 		s.entry(name, "max.message.bytes", "1048588", kafka.SourceDefault)
 		s.entry(name, "retention.ms", "2000", kafka.SourceTopic)
@@ -214,7 +214,7 @@ var partitionCases = map[string]func(*suite){
 	},
 }
 
-// partitions waits until a topic has so many partitions.
+// partitions waits until a topic has this many partitions.
 func (s *suite) partitions(name string, n int) {
 	s.Helper()
 	s.eventually(func() error {
@@ -340,7 +340,7 @@ func (s *suite) forbidden(what string, err error) {
 	s.refused(what, err, kafka.ClassForbidden, "TopicAuthorizationException")
 }
 
-// everyCall is Calls, and what broker 0 alone can answer.
+// everyCall returns Calls, and a call that only broker 0 can answer.
 func everyCall(a kafka.Admin, topic string) map[string]func(context.Context) error {
 	calls := Calls(a, topic)
 	calls["DescribeNodeConfigs"] = func(ctx context.Context) error {
@@ -350,8 +350,8 @@ func everyCall(a kafka.Admin, topic string) map[string]func(context.Context) err
 	return calls
 }
 
-// Calls returns one call of each method of the port that every broker can answer, about one topic. Their error is the method's own or, if
-// it has none, that of an item.
+// Calls returns one call of each method of the port that every broker can answer, for one topic. A call returns the method's error or, if
+// that is nil, the error of an item.
 func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 	resource := kafka.TopicResource(topic)
 	id := kafka.TopicID{1}
@@ -397,7 +397,7 @@ func Calls(a kafka.Admin, topic string) map[string]func(context.Context) error {
 			if err := a.UnregisterBroker(ctx, 4711); !kafka.IsNotFound(err) {
 				return err
 			}
-			return nil // not found is the right answer: there never was such a broker
+			return nil // not found is the expected answer: there never was such a broker
 		},
 	}
 }

@@ -11,8 +11,8 @@ import (
 // lengths are around the limits of the protocol: 32,767 bytes for a text, and 16 bits.
 var lengths = []int{250, 16_384, 16_385, 32_766, 32_767, 32_768, 65_535, 65_536}
 
-// textCases put a text of each length into each place of each request, beside a neighbour in the same call that must not be harmed: its
-// answer comes at once, and is right.
+// textCases put a text of each length into each field of each request. The same call has another item, which must be answered correctly and
+// without delay.
 var textCases = map[string]func(*suite){
 	"the name of a topic": func(s *suite) {
 		good := s.topic("good")
@@ -80,11 +80,11 @@ var textCases = map[string]func(*suite){
 					{Resource: kafka.TopicResource(good), Set: map[string]string{"retention.ms": "7"}}}, false)
 				s.must(err)
 				s.must(altered[kafka.TopicResource(good)])
-				if n > 1024 { // Kafka lets anybody delete keys that it does not know
+				if n > 1024 { // Kafka accepts the deletion of keys that it does not know
 					s.refused("delete a key", altered[change.Resource], kafka.ClassInvalid, "InvalidConfigurationException")
 				}
 
-				// Keys to describe belong to the whole call: it answers without them, or says that they can't be asked for.
+				// The keys to describe belong to the whole call: the call omits an unknown key, or rejects the key as invalid.
 				if _, err := s.admin.DescribeConfigs(s.Context(), []kafka.ConfigResource{kafka.TopicResource(good)}, []string{key}); err != nil {
 					s.refused("describe a key", err, kafka.ClassInvalid, "InvalidConfigurationException")
 				}
@@ -99,7 +99,7 @@ var textCases = map[string]func(*suite){
 			s.quickly(n, func() {
 				s.texts(good, fmt.Sprint("number-", n), "retention.ms", strings.Repeat("9", n), "InvalidConfigurationException")
 			})
-			// Kafka quotes a list with blanks between its elements.
+			// Kafka's message quotes a list with blanks between its elements.
 			s.quickly(n, func() {
 				s.texts(good, fmt.Sprint("list-", n), "leader.replication.throttled.replicas", strings.Repeat("a,", n/2)+strings.Repeat("a", n%2),
 					"InvalidConfigurationException")
@@ -132,7 +132,7 @@ var textCases = map[string]func(*suite){
 	},
 }
 
-// quickly fails the case if a call waits for a broker that will never answer.
+// quickly fails the case if a call waits for an answer that never arrives.
 func (s *suite) quickly(n int, f func()) {
 	s.Helper()
 	began := time.Now()
@@ -142,7 +142,7 @@ func (s *suite) quickly(n int, f func()) {
 	}
 }
 
-// texts puts a key and value that are refused into a creation and into a change of topic bad, each beside neighbours.
+// texts sends a key and value that Kafka rejects in a creation and in a change of topic bad, each together with valid items.
 func (s *suite) texts(good, id, key, value, exception string) {
 	s.Helper()
 	bad, new, neighbour := s.topic("bad"), s.topic("new-"+id), s.topic("neighbour-"+id)

@@ -223,7 +223,7 @@ var createCases = map[string]func(*suite){
 		for i := range 20 {
 			names = append(names, s.topic(fmt.Sprintf("batch-%02d", i)))
 		}
-		s.create(1, s.topic("warm")) // a client may have to learn first who the controller is
+		s.create(1, s.topic("warm")) // a client may have to look up the controller first
 		before := s.count("CreateTopics")
 		s.create(1, names...)
 		if n := s.count("CreateTopics") - before; n != 1 {

@@ -22,9 +22,9 @@ type Options struct {
 	Brokers int
 	// ClusterID is the cluster's id; a fixed one if empty.
 	ClusterID string
-	// Users can log in; without any, everybody can without login.
+	// Users can log in. Without users, the cluster needs no login.
 	Users []User
-	// Tokens are the OAUTHBEARER tokens that are accepted, and the users they stand for, who must be among Users.
+	// Tokens are the accepted OAUTHBEARER tokens, with the names of their users, who must be among Users.
 	Tokens map[string]string
 	// ACLs restricts users that are not super users to their rules.
 	ACLs bool
@@ -42,18 +42,18 @@ type Options struct {
 	NoForwarding bool
 }
 
-// User is somebody who can log in to an embedded cluster.
+// User is a user of an embedded cluster.
 type User struct {
 	Name, Password string
-	Mechanism      kafka.SASLMechanism // PLAIN or SCRAM; whoever can use SCRAM can also use PLAIN
+	Mechanism      kafka.SASLMechanism // PLAIN or SCRAM; a user with SCRAM can also use PLAIN
 	Super          bool
 	ACLs           []kfake.ACL
 }
 
-// Embedded is an Apache Kafka of this process: franz-go's kfake behind connections that this package serves itself, in order to forward to
-// the controller as KRaft brokers do, to refuse what Kafka refuses (package rules), and to inject faults.
+// Embedded is an in-process Apache Kafka: franz-go's kfake behind connections that this package serves itself. It forwards requests to the
+// controller as KRaft brokers do, rejects what Kafka rejects (package rules), and injects faults.
 //
-// It keeps records and topics, but replicates and elects nothing. Its methods may be called from several goroutines.
+// It keeps records and topics, but replicates nothing and elects no leaders. Its methods may be called from several goroutines.
 type Embedded struct {
 	options Options
 	fake    *kfake.Cluster
@@ -71,7 +71,7 @@ type Embedded struct {
 	sessions sync.WaitGroup
 }
 
-// endpoint is one broker's address, and the way to its fake.
+// endpoint is one broker's address, and the listener of its fake broker.
 type endpoint struct {
 	id     int32
 	inner  *pipeListener
@@ -130,7 +130,7 @@ func (e *Embedded) fakeOptions() []kfake.Opt {
 		opts = append(opts, kfake.EnableSASL())
 	}
 	for _, u := range o.Users {
-		// PLAIN is how this package logs in for the user when it forwards to the controller.
+		// With PLAIN this package logs in as the user when it forwards to the controller.
 		for _, mechanism := range slices.Compact([]kafka.SASLMechanism{u.Mechanism, kafka.SASLPlain}) {
 			if u.Super {
 				opts = append(opts, kfake.Superuser(string(mechanism), u.Name, u.Password))
@@ -203,7 +203,7 @@ func (e *Embedded) ClusterID() string { return e.options.ClusterID }
 // Controller returns the id of the node that is the controller.
 func (e *Embedded) Controller() int32 { return int32(e.options.Brokers) - 1 }
 
-// Fake returns the kfake cluster, for what this package lacks.
+// Fake returns the kfake cluster, for what this package does not provide.
 func (e *Embedded) Fake() *kfake.Cluster { return e.fake }
 
 // StopNode closes a broker's address and its connections, as a crash would. Others still list it until Fence.
@@ -250,7 +250,7 @@ func (e *Embedded) StartNode(id int32, newAddress bool) error {
 	return nil
 }
 
-// Fence makes the cluster stop listing a broker, as the controller does when its heartbeats stay away.
+// Fence makes the cluster stop listing a broker, as the controller does when its heartbeats stop.
 func (e *Embedded) Fence(id int32) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -261,7 +261,7 @@ func (e *Embedded) Fence(id int32) error {
 	return err
 }
 
-// Advertise makes a broker tell its clients another address than its own, such as that of a proxy before it, until StartNode.
+// Advertise makes a broker advertise another address, such as that of a proxy, until StartNode.
 func (e *Embedded) Advertise(id int32, addr string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -272,7 +272,7 @@ func (e *Embedded) Advertise(id int32, addr string) error {
 	return err
 }
 
-// Disconnect closes all connections of clients; the brokers go on.
+// Disconnect closes all connections of clients. The brokers keep running.
 func (e *Embedded) Disconnect() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -304,7 +304,7 @@ func (e *Embedded) brokers() []int32 {
 	return ids
 }
 
-// Close stops all brokers and waits until nothing of the cluster runs.
+// Close stops all brokers and waits for all goroutines of the cluster.
 func (e *Embedded) Close() {
 	e.mu.Lock()
 	if e.closed {
@@ -327,7 +327,7 @@ func (e *Embedded) Close() {
 	e.fake.Close()
 }
 
-// pipeListener hands kfake connections that stay inside the process.
+// pipeListener gives kfake in-process connections.
 type pipeListener struct {
 	accept chan net.Conn
 	closed chan struct{}
@@ -340,7 +340,7 @@ func newPipeListener() *pipeListener {
 	return &pipeListener{accept: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// advertise sets the address that the broker tells its clients.
+// advertise sets the address that the broker advertises.
 func (l *pipeListener) advertise(addr string) {
 	tcp, _ := net.ResolveTCPAddr("tcp", addr) // an address of a listener is numeric
 	l.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Fault makes requests fail or wait. Its zero value matches every request, and does nothing to it but count it.
+// Fault makes requests fail or wait. Its zero value matches every request, and only counts it.
 type Fault struct {
 	// Requests are the names of the requests it applies to, as Kafka documents them ("CreateTopics"); nil means all, those of the login
 	// included.
@@ -33,11 +33,11 @@ type Fault struct {
 	// Code answers each item, or the whole request, with this error code and Message, and carries nothing out.
 	Code    int16
 	Message string
-	// Throttle is the throttle time of the answer (KIP-219). The broker then reads nothing from the connection for so long.
+	// Throttle is the throttle time of the answer (KIP-219). The broker reads nothing from the connection during that time.
 	Throttle time.Duration
 }
 
-// Injected is a fault that is in force.
+// Injected is an active fault.
 type Injected struct {
 	Fault
 	cluster *Embedded
@@ -49,7 +49,7 @@ type Injected struct {
 	once    sync.Once
 }
 
-// Inject puts a fault into force. When several match a request, the oldest one acts.
+// Inject activates a fault. If several faults match a request, only the oldest one applies.
 func (e *Embedded) Inject(f Fault) *Injected {
 	in := &Injected{Fault: f, cluster: e, changed: make(chan struct{}), removed: make(chan struct{})}
 	e.mu.Lock()
@@ -67,14 +67,14 @@ func (in *Injected) Remove() {
 	e.faults = slices.DeleteFunc(e.faults, func(other *Injected) bool { return other == in })
 }
 
-// Hits is how many requests it applied to.
+// Hits returns how many requests the fault applied to.
 func (in *Injected) Hits() int {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.hits
 }
 
-// Wait returns when it applied to n requests.
+// Wait returns once the fault has applied to n requests.
 func (in *Injected) Wait(ctx context.Context, n int) error {
 	for {
 		in.mu.Lock()
@@ -107,7 +107,7 @@ func (e *Embedded) match(node int32, key int16) *Injected {
 	return nil
 }
 
-// hit counts a request, unless the fault is used up.
+// hit counts a request, unless the fault has reached its Count.
 func (in *Injected) hit() bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -120,11 +120,11 @@ func (in *Injected) hit() bool {
 	return true
 }
 
-// before does what a fault does instead of, or before, carrying a request out. A nil answer means to carry it out.
+// before applies a fault instead of, or before, carrying a request out. A nil answer means that the request is to be carried out.
 func (s *session) before(in *Injected, c *call) (kmsg.Response, error) {
 	switch {
 	case in.Hang:
-		_ = s.wait(0, in.removed) // whatever ended the wait, the request is not answered
+		_ = s.wait(0, in.removed) // the request is never answered
 		return nil, net.ErrClosed
 	case in.Drop:
 		return nil, net.ErrClosed
@@ -139,7 +139,7 @@ func (s *session) before(in *Injected, c *call) (kmsg.Response, error) {
 	return nil, nil
 }
 
-// after does what a fault does to an answer.
+// after applies a fault to an answer.
 func (s *session) after(in *Injected, c *call, answer []byte) ([]byte, error) {
 	switch {
 	case in.HangAfter:

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// describeFeatures replaces kfake's features, which are those of another version of Kafka.
+// describeFeatures replaces kfake's features, which belong to another version of Kafka.
 func (s *session) describeFeatures(versions *kmsg.ApiVersionsResponse) {
 	levels, epoch := s.cluster.featureLevels()
 	versions.FinalizedFeaturesEpoch, versions.FinalizedFeatures, versions.SupportedFeatures = epoch, nil, nil
@@ -19,7 +19,7 @@ func (s *session) describeFeatures(versions *kmsg.ApiVersionsResponse) {
 			Name: name, MinVersionLevel: levels[name], MaxVersionLevel: levels[name],
 		})
 	}
-	const withZero = 4 // before, features whose lowest level is 0 are left out
+	const withZero = 4 // lower versions omit features whose lowest level is 0
 	for name, supported := range rules.SupportedFeatures() {
 		if versions.Version >= withZero || supported.Min > 0 {
 			versions.SupportedFeatures = append(versions.SupportedFeatures, kmsg.ApiVersionsResponseSupportedFeature{
@@ -29,7 +29,7 @@ func (s *session) describeFeatures(versions *kmsg.ApiVersionsResponse) {
 	}
 }
 
-// updateFeatures lets kfake decide who may do it.
+// updateFeatures updates the features. kfake decides whether the user may do so.
 func (s *session) updateFeatures(c *call, req *kmsg.UpdateFeaturesRequest) (kmsg.Response, error) {
 	if refused, err := s.alters(c); err != nil || refused != 0 {
 		return failure(req, refused, "", 0), err
@@ -46,7 +46,7 @@ func (s *session) updateFeatures(c *call, req *kmsg.UpdateFeaturesRequest) (kmsg
 	return req.ResponseKind(), nil
 }
 
-// unregisterBroker lets kfake decide who may do it.
+// unregisterBroker unregisters a broker. kfake decides whether the user may do so.
 func (s *session) unregisterBroker(c *call, req *kmsg.UnregisterBrokerRequest) (kmsg.Response, error) {
 	if refused, err := s.alters(c); err != nil || refused != 0 {
 		return failure(req, refused, "", 0), err
@@ -58,8 +58,7 @@ func (s *session) unregisterBroker(c *call, req *kmsg.UnregisterBrokerRequest) (
 	return req.ResponseKind(), nil
 }
 
-// alters returns the error code of a client that may not change the cluster, or of a broker that may not forward the change to the
-// controller.
+// alters returns the error code for a client that may not change the cluster, or for a broker that does not forward to the controller.
 func (s *session) alters(c *call) (int16, error) {
 	if s.cluster.options.NoForwarding && s.node.id != s.cluster.Controller() {
 		return kafka.CodeNotController, nil

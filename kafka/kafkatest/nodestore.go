@@ -11,7 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// describeNode completes kfake's answer for a broker, or for the defaults of all: kfake has decided who may ask whom, and knows few keys.
+// describeNode completes kfake's answer for a broker, or for the defaults of all nodes. kfake has authorized the request, but knows few
+// keys.
 func (s *session) describeNode(r *kmsg.DescribeConfigsResponseResource, names []string, synonyms bool) {
 	if r.ErrorCode == kafka.CodeInvalidRequest {
 		_, r.ErrorMessage = codeOf(rules.UnexpectedNode(r.ResourceName, fmt.Sprint(s.node.id)))
@@ -48,7 +49,7 @@ func nodeConfigs(entries map[string]kafka.ConfigEntry, synonyms bool) []kmsg.Des
 	return out
 }
 
-// alterNode carries out a change of a broker's configuration that kfake would allow, or refuses it as that broker would.
+// alterNode carries out a change of a broker's configuration that kfake allows, or rejects the change as that broker would.
 func (s *session) alterNode(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig,
 	validateOnly bool) {
 	if r.ErrorCode == kafka.CodeInvalidRequest {
@@ -86,7 +87,8 @@ func (e *Embedded) storeNode(change kafka.ConfigChange) {
 	e.stored = e.stored.With(change)
 }
 
-// electLeaders finds no election needed: kfake's partitions are led by their first replica. It decides only who may ask.
+// electLeaders answers that no election is needed, because kfake's partitions are led by their first replica. kfake only authorizes the
+// request.
 func (s *session) electLeaders(c *call, req *kmsg.ElectLeadersRequest) (kmsg.Response, error) {
 	nothing := *req
 	nothing.Topics = []kmsg.ElectLeadersRequestTopic{}

@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// overlay answers a request as Kafka would: what the rules refuse is refused here, the rest goes to kfake.
+// overlay answers a request as Kafka would: it rejects what the rules reject, and sends the rest to kfake.
 func (s *session) overlay(c *call) (kmsg.Response, error) {
 	switch req := c.req.(type) {
 	case *kmsg.ApiVersionsRequest:
@@ -42,7 +42,7 @@ func (s *session) overlay(c *call) (kmsg.Response, error) {
 	return nil, errors.New("a request of a version that kmsg does not know")
 }
 
-// apiVersions advertises what kfake lacks, and the features of a broker of Kafka.
+// apiVersions advertises requests that kfake lacks, and the features of a Kafka broker.
 func (s *session) apiVersions(c *call, req *kmsg.ApiVersionsRequest) (kmsg.Response, error) {
 	resp, err := s.ask(c, req)
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Res
 		} else if bad := rules.Configs(n.Configs); bad != nil && err == nil {
 			err = bad
 		}
-		if err != nil && s.cluster.fake.TopicInfo(t.Topic) == nil { // an existing topic is refused for that first
+		if err != nil && s.cluster.fake.TopicInfo(t.Topic) == nil { // for an existing topic, kfake's error comes first
 			rejected[t.Topic] = err
 			continue
 		}
@@ -105,7 +105,7 @@ func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Res
 	return resp, nil
 }
 
-// completeCreate keeps the configuration of the topics that were created, and explains why others exist.
+// completeCreate stores the configuration of created topics, and completes the error messages of existing ones.
 func (s *session) completeCreate(req *kmsg.CreateTopicsRequest, resp *kmsg.CreateTopicsResponse) {
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
@@ -162,7 +162,7 @@ func (s *session) deleteTopics(c *call, req *kmsg.DeleteTopicsRequest) (kmsg.Res
 	return resp, nil
 }
 
-// createPartitions lets kfake decide first who may do it, and to what; kfake would also accept the present number.
+// createPartitions lets kfake authorize and validate the request first. kfake would also accept the present number of partitions.
 func (s *session) createPartitions(c *call, req *kmsg.CreatePartitionsRequest) (kmsg.Response, error) {
 	check := *req
 	check.ValidateOnly = true
@@ -237,7 +237,7 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 				continue
 			}
 			asked[r.ResourceName] = r.Configs
-			// kfake knows few keys and would refuse the others; it decides only whether the topic exists and may be altered.
+			// kfake knows few keys and would reject the others, so it only checks that the topic exists and may be altered.
 			r.Configs = nil
 		}
 		if r.ResourceType == kmsg.ConfigResourceTypeBroker {
@@ -265,7 +265,7 @@ func (s *session) alterConfigs(c *call, req *kmsg.IncrementalAlterConfigsRequest
 	return resp, nil
 }
 
-// completeAlter keeps the settings that kfake did not see.
+// completeAlter stores the settings that kfake did not see.
 func (s *session) completeAlter(r *kmsg.IncrementalAlterConfigsResponseResource, ops []kmsg.IncrementalAlterConfigsRequestResourceConfig,
 	validateOnly bool) {
 	if r.ErrorCode == kafka.CodeUnknownTopicOrPartition {
@@ -298,11 +298,11 @@ func configOps(ops []kmsg.IncrementalAlterConfigsRequestResourceConfig) error {
 	return nil
 }
 
-// describeQuorum makes every broker a voter that is caught up.
+// describeQuorum reports each broker as a voter that is caught up.
 func (s *session) describeQuorum(req *kmsg.DescribeQuorumRequest) kmsg.Response {
 	resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
-	now := time.Now().UnixMilli() // nothing is replicated, so nobody is behind
+	now := time.Now().UnixMilli() // nothing is replicated, so no voter lags
 	p.LeaderID, p.LeaderEpoch, p.HighWatermark = s.cluster.Controller(), 1, 100
 	for _, id := range s.cluster.brokers() {
 		v := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
@@ -316,7 +316,7 @@ func (s *session) describeQuorum(req *kmsg.DescribeQuorumRequest) kmsg.Response 
 	return resp
 }
 
-// describeCluster marks fenced brokers where that was asked for, and else leaves them out.
+// describeCluster marks fenced brokers if the request asks for them, and otherwise omits them.
 func (s *session) describeCluster(c *call, req *kmsg.DescribeClusterRequest) (kmsg.Response, error) {
 	answer, err := s.ask(c, req)
 	if err != nil {
@@ -335,7 +335,7 @@ func (s *session) describeCluster(c *call, req *kmsg.DescribeClusterRequest) (km
 	return resp, nil
 }
 
-// metadata leaves fenced brokers out.
+// metadata omits fenced brokers.
 func (s *session) metadata(c *call, req *kmsg.MetadataRequest) (kmsg.Response, error) {
 	answer, err := s.ask(c, req)
 	if err != nil {
@@ -346,7 +346,7 @@ func (s *session) metadata(c *call, req *kmsg.MetadataRequest) (kmsg.Response, e
 	return resp, nil
 }
 
-// codeOf returns the error code and the message of an error, as they are sent.
+// codeOf returns an error's code and message for a response.
 func codeOf(err error) (int16, *string) {
 	var e *kafka.Error
 	if !errors.As(err, &e) {

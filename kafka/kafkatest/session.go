@@ -32,13 +32,14 @@ const (
 	keyDescribeCluster  int16 = 60
 )
 
-// session serves one client's connection to one broker: requests one after the other, each through faults, rules, and a fake broker.
+// session serves one client's connection to one broker. Each request passes the faults, the rules, and a fake broker, one request at a
+// time.
 type session struct {
 	cluster  *Embedded
 	node     *endpoint
 	client   net.Conn
 	backends map[int32]net.Conn // to the fake brokers, by id
-	gone     chan struct{}      // closed when the client went away
+	gone     chan struct{}      // closed when the client disconnects
 	frames   chan []byte
 
 	mechanism string
@@ -79,7 +80,7 @@ func (s *session) run() {
 	}
 }
 
-// receive reads requests ahead, so that a client that hangs up ends a request that is made to wait.
+// receive reads requests ahead, so that the end of the client's connection ends a waiting request.
 func (s *session) receive(stop <-chan struct{}) {
 	defer close(s.gone)
 	for {
@@ -117,7 +118,7 @@ func (s *session) answer(frame []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// serve lets the rules and a fake broker answer.
+// serve answers a request by the rules and a fake broker.
 func (s *session) serve(c *call) ([]byte, error) {
 	switch c.key {
 	case keySASLHandshake, keySASLAuthenticate:
@@ -134,7 +135,7 @@ func (s *session) serve(c *call) ([]byte, error) {
 	return s.forward(s.node.id, c.frame)
 }
 
-// ask sends a request to a fake broker: to the controller, if only it can answer.
+// ask sends a request to a fake broker: to the controller if only the controller can answer it.
 func (s *session) ask(c *call, req kmsg.Request) (kmsg.Response, error) {
 	target := s.node.id
 	switch req.Key() {
@@ -201,7 +202,7 @@ func (s *session) impersonate(backend net.Conn) error {
 	return nil
 }
 
-// logIn passes a login through, remembers who it was, and answers like Kafka where kfake just hangs up.
+// logIn forwards a login, remembers its user, and answers a failed one as Kafka does, because kfake only closes the connection.
 func (s *session) logIn(c *call) ([]byte, error) {
 	if handshake, ok := c.req.(*kmsg.SASLHandshakeRequest); ok {
 		s.mechanism = handshake.Mechanism
@@ -237,12 +238,12 @@ func (s *session) refuseLogin(c *call, req *kmsg.SASLAuthenticateRequest) error 
 	return net.ErrClosed
 }
 
-// bearer reports whether the login is one that this package checks itself.
+// bearer reports whether this package checks the login itself.
 func (s *session) bearer() bool {
 	return s.mechanism == string(kafka.SASLOAuthBearer) && s.cluster.options.Tokens != nil
 }
 
-// checkToken ends a login by OAUTHBEARER (n,,^Aauth=Bearer token^A...): kfake gets to see the user who stands behind the token.
+// checkToken completes a login by OAUTHBEARER (n,,^Aauth=Bearer token^A...): it logs in to kfake as the token's user.
 func (s *session) checkToken(c *call, req *kmsg.SASLAuthenticateRequest) ([]byte, error) {
 	_, token, _ := bytes.Cut(req.SASLAuthBytes, []byte("\x01auth=Bearer "))
 	token, _, _ = bytes.Cut(token, []byte{1})
@@ -277,7 +278,7 @@ func userOf(first []byte) string {
 	return ""
 }
 
-// wait lets time pass, unless the client goes away or the cluster closes.
+// wait waits, unless the client disconnects or the cluster closes.
 func (s *session) wait(d time.Duration, until <-chan struct{}) error {
 	var timer <-chan time.Time
 	if d > 0 {
@@ -296,14 +297,14 @@ func (s *session) wait(d time.Duration, until <-chan struct{}) error {
 	return net.ErrClosed
 }
 
-// call is one request, taken apart.
+// call is one parsed request.
 type call struct {
 	frame       []byte
 	key         int16
 	version     int16
 	correlation int32
 	clientID    string
-	req         kmsg.Request // nil for what kmsg does not know
+	req         kmsg.Request // nil for requests that kmsg does not know
 }
 
 var (

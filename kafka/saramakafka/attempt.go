@@ -13,56 +13,57 @@ import (
 )
 
 const (
-	// firstAttempt bounds the first attempt of a request that may be repeated. Later ones get most of what is left, so that an
-	// answer that really takes long arrives in the end.
+	// firstAttempt bounds the first attempt of a request that may be repeated. Later ones get most of the remaining time, so that a slow
+	// answer arrives in the end.
 	firstAttempt = 10 * time.Second
-	// firstRound bounds each attempt with a controller until all were tried: they answer out of their memory, or after one commit to it.
+	// firstRound bounds each attempt with a controller until all were tried: they answer from memory, or after one commit to it.
 	firstRound = 2 * time.Second
-	// hungAfter is the silence after which a broker is suspected.
+	// hungAfter is the silence after which a broker may be hanging.
 	hungAfter = time.Second
 
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 )
 
-// repeat describes what may be done when a request was sent and no answer came.
+// repeat describes whether a request may be repeated that was sent and not answered.
 type repeat int
 
 const (
 	// repeatable requests are sent again, to another broker: reads, and changes that are the same when done twice.
 	repeatable repeat = iota //nolint:unused // the zero value: the default of a request
-	// once requests are not: it is unknown whether they were carried out.
+	// once requests are not repeated, because it is unknown whether they were executed.
 	once
 )
 
-// request describes a request to do.
+// request describes a request to send.
 type request struct {
 	// name is the request's name in Kafka's documentation.
 	name   string
 	repeat repeat
 	// changes reports whether the request is a write.
 	changes bool
-	// anyCluster is true for the question which cluster answers: the only one that may go to another than the client is bound to.
+	// anyCluster is true for the request that reads the id of the cluster that answers: the only one that may go to another cluster than
+	// the pinned one.
 	anyCluster bool
-	// mutation requests count against the controller's quota and may need the controller.
+	// mutation requests count against the controller's quota and may have to go to the controller.
 	mutation bool
-	// leader requests may need the controller, and count against nothing.
+	// leader requests may have to go to the controller, and count against no quota.
 	leader bool
 	// rounds is how often all brokers that can answer are tried; zero means until the call's end.
 	rounds int
 	// broker is the id of the only broker that can answer, or anyBroker.
 	broker int32
-	// admit, if set, is asked right before each attempt is sent; false means that nothing of the request is left to send.
+	// admit, if set, is called right before each attempt; false means that no part of the request may be sent any more.
 	admit func(ctx context.Context) bool
-	// run sends the request and keeps the answer. It returns errNotController if the request, or a part of it, must be sent again to another
-	// broker; any other error means that there is no answer.
+	// run sends the request and stores the answer. It returns errNotController if the request, or a part of it, must be sent again to
+	// another broker; any other error means that there is no answer.
 	run func(ctx context.Context, c *conn) error
 }
 
 // anyBroker is the target of a request that every broker can answer.
 const anyBroker int32 = -1
 
-// errNotController is a broker's refusal that another broker may not share.
+// errNotController is a rejection by one broker that another broker may not share.
 var errNotController = errors.New("the broker is not the controller")
 
 // trial is the state of one request over its attempts.
@@ -70,13 +71,13 @@ type trial struct {
 	request  *request
 	tried    map[*node]bool // in this round
 	rounds   int
-	attempts int   // that were sent
+	attempts int   // number of sent attempts
 	last     error // why the last attempt failed
 	refused  error // a login or certificate that a broker refused in this round
-	aborted  int   // attempts that ended in the middle of the login
+	aborted  int   // attempts that failed during the login
 	failures int
 	misses   int    // NOT_CONTROLLER answers
-	foreign  string // another cluster than the right one, of which a broker answered in this round
+	foreign  string // the id of another cluster of which a broker answered in this round
 	unclear  bool   // the request was sent, and not answered
 }
 
@@ -119,7 +120,7 @@ const (
 	refused            // NOT_CONTROLLER
 	failed             // try another broker
 	unanswered         // sent, no answer, and not to be sent again
-	pointless          // no broker will answer otherwise
+	pointless          // every broker would answer the same
 )
 
 // attempt sends the request over one connection, after the setup of the connection.
@@ -159,22 +160,22 @@ func (r *router) attempt(ctx context.Context, t *trial, n *node, c *conn) (outco
 	r.lost(ctx, t, n, c, err)
 	var login *loginRefused
 	if errors.As(err, &login) {
-		t.attempts-- // the login ended before the request was sent
+		t.attempts-- // the login failed before the request was sent
 		return failed, nil
 	}
 	t.unclear = true
 	if t.request.repeat == once {
 		if time.Since(start) > hungAfter {
-			r.failed(n) // although it was the caller's deadline that ended the wait
+			r.failed(n) // even though the caller's deadline ended the wait
 		}
 		return unanswered, nil
 	}
 	return failed, nil
 }
 
-// prepare is the way of each request onto a connection. It brings the table of brokers up to date, if it is time, and makes sure that the
-// connection ends at the right cluster, and that it is alive before a request that could not be repeated goes out on it. Before a request
-// that has to be admitted it always asks for an answer: what waits in the buffers of a broker that hangs can't be taken back.
+// prepare prepares a connection for a request. It updates the table of brokers if it is outdated, and checks that the connection ends at
+// the right cluster, and before a request that can't be repeated, that it is alive. Before a request with admit it always sends a probe,
+// because a request in the buffers of a broker that hangs can't be taken back.
 func (r *router) prepare(ctx context.Context, t *trial, n *node, c *conn) error {
 	ctx, cancel := r.probeContext(ctx)
 	defer cancel()
@@ -205,7 +206,7 @@ func (r *router) prepare(ctx context.Context, t *trial, n *node, c *conn) error 
 	return nil
 }
 
-// lost notes that a connection failed before an answer came.
+// lost handles a connection that failed before an answer came.
 func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error) {
 	stale := !c.fresh && !isTimeout(err)
 	c.broken = true
@@ -215,10 +216,10 @@ func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error
 		return
 	}
 	if ctx.Err() != nil && t.known(err) {
-		return // the caller's end, not the broker's fault
+		return // the caller's deadline, not the broker's fault
 	}
 	if stale {
-		// The broker, or something between us, closed an idle connection. The others to this broker are no better.
+		// The broker, or something in between, closed an idle connection. The other idle connections to this broker may be stale too.
 		r.purge(n)
 		t.last = err
 		return
@@ -227,7 +228,7 @@ func (r *router) lost(ctx context.Context, t *trial, n *node, c *conn, err error
 	t.failed(n, err)
 }
 
-// known keeps the first cause of a failure that ctx's end would hide; it reports whether err is that end.
+// known keeps the first cause of a failure, which ctx's error would otherwise hide; it reports whether err is ctx's error.
 func (t *trial) known(err error) bool {
 	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	if !ended || t.last == nil {
@@ -236,7 +237,7 @@ func (t *trial) known(err error) bool {
 	return ended
 }
 
-// failed notes a broker's failure.
+// failed records a broker's failure.
 func (t *trial) failed(n *node, err error) {
 	var (
 		login   *loginRefused
@@ -253,8 +254,8 @@ func (t *trial) failed(n *node, err error) {
 	}
 }
 
-// missed records a NOT_CONTROLLER answer and pauses; it reports whether to continue. Without forwarding, it tries all other nodes in turn
-// before it asks a node again: that one may never be the leader.
+// missed counts a NOT_CONTROLLER answer and pauses; it reports whether to continue. Without forwarding, it tries all other nodes before it
+// asks the same node again, which may never be the leader.
 func (t *trial) missed(ctx context.Context, r *router, n *node) bool {
 	t.misses++
 	if r.kind == controllers {
@@ -266,7 +267,7 @@ func (t *trial) missed(ctx context.Context, r *router, n *node) bool {
 	return sleep(ctx, pause(t.misses-1))
 }
 
-// connect returns a connection for the next attempt, opening one if need be.
+// connect returns a connection for the next attempt, and opens one if necessary.
 func (r *router) connect(ctx context.Context, t *trial) (*node, *conn, error) {
 	for {
 		if ctx.Err() != nil {
@@ -297,7 +298,7 @@ func (r *router) connect(ctx context.Context, t *trial) (*node, *conn, error) {
 	}
 }
 
-// unreachable notes that a connection could not be opened.
+// unreachable records that a connection could not be opened.
 func (r *router) unreachable(ctx context.Context, t *trial, n *node, err error) {
 	if ctx.Err() != nil && t.known(err) {
 		return
@@ -340,12 +341,12 @@ func (r *router) nextRound(ctx context.Context, t *trial) error {
 	clear(t.tried)
 	sleep(ctx, pause(t.rounds-1))
 	if t.request.broker != anyBroker {
-		return r.find(ctx, t.request.broker) // it may have moved
+		return r.find(ctx, t.request.broker) // its address may have changed
 	}
 	return nil
 }
 
-// find asks any broker where the one with this id is.
+// find reads the address of the broker with this id from any broker.
 func (r *router) find(ctx context.Context, id int32) error {
 	err := r.relearn(ctx)
 	if err == nil && !r.knows(id) {
@@ -354,7 +355,7 @@ func (r *router) find(ctx context.Context, id int32) error {
 	return err
 }
 
-// relearn asks any broker for all brokers.
+// relearn reads the list of all brokers from any broker.
 func (r *router) relearn(ctx context.Context) error {
 	var refused error
 	_, err := r.do(ctx, &request{name: requestDescribeCluster, broker: anyBroker, run: func(ctx context.Context, c *conn) error {
@@ -395,7 +396,7 @@ func (r *router) probeContext(ctx context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, limit)
 }
 
-// brokerTimeout is how long a broker may take for a request: a little less than we wait, so that its answer arrives.
+// brokerTimeout is the timeout for the broker: a little less than ours, so that its answer arrives.
 func brokerTimeout(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -410,13 +411,13 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// pause is how long to wait after the given number of pauses, with jitter.
+// pause returns the delay after the given number of pauses, with jitter.
 func pause(before int) time.Duration {
 	d := min(maxPause, minPause<<min(before, 10))
 	return d/2 + rand.N(d/2+1)
 }
 
-// sleep reports whether it was not cut short.
+// sleep waits for d, and returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,8 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// CreateTopics implements kafka.TopicWriter. Partitions and ReplicationFactor of a result are -1 where the client may create the topic
-// but not read its configuration; that is Kafka's rule.
+// CreateTopics implements kafka.TopicWriter. Partitions and ReplicationFactor of a result are -1 if the client may create the topic but not
+// read its configuration; that is Kafka's rule.
 func (a *Admin) CreateTopics(ctx context.Context, topics []kafka.NewTopic, validateOnly bool) (map[string]kafka.CreateResult, error) {
 	b := batch[string, kafka.NewTopic, kafka.CreateResult]{
 		name: "CreateTopics", repeat: once, mutation: true, maxItems: maxChanges, maxWeight: maxRecords,
@@ -30,7 +30,7 @@ func (a *Admin) CreateTopics(ctx context.Context, topics []kafka.NewTopic, valid
 	return b.run(ctx, &a.client, topics)
 }
 
-// recordsOf is how many metadata records a topic takes: one for itself, for each partition, and for each key of its configuration.
+// recordsOf returns the number of metadata records for a topic: one for itself, for each partition, and for each key of its configuration.
 func recordsOf(t kafka.NewTopic) int {
 	partitions := max(int(t.Partitions), len(t.Assignments))
 	if partitions <= 0 {
@@ -39,7 +39,7 @@ func recordsOf(t kafka.NewTopic) int {
 	return 1 + partitions + len(t.Configs)
 }
 
-// textOf is how many bytes the configuration of a new topic has.
+// textOf returns the number of bytes in the configuration of a new topic.
 func textOf(t kafka.NewTopic) int {
 	n := 0
 	for key, value := range t.Configs {
@@ -169,7 +169,7 @@ func createPartitions(ctx context.Context, c *conn, topics []kafka.PartitionIncr
 	return answers, nil
 }
 
-// codeError is the error of a code, or nil for none.
+// codeError returns the error for a code, or nil for no error.
 func codeError(code int16, message string) error {
 	if code == 0 {
 		return nil
@@ -185,5 +185,5 @@ func text(s *string) string {
 	return *s
 }
 
-// itself is both ways between an error and an answer that is nothing else.
+// itself converts between an error and an answer that consists only of an error, in both directions.
 func itself(err error) error { return err }

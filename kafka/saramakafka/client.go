@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// client is what Admin and Controllers have in common: one configuration at a time, a pin, and the calls in flight. It is safe for
-// concurrent use, opens its connections when it needs them, and recovers by itself from every failure of nodes or of the way to them.
+// client is the common part of Admin and Controllers: one configuration at a time, a pin, and the calls in flight. It is safe for
+// concurrent use, opens connections on demand, and recovers from every failure of nodes or of the network.
 type client struct {
 	kind nodeKind
 
@@ -35,8 +35,8 @@ func (c *client) start(kind nodeKind, cfg kafka.Config) error {
 	return nil
 }
 
-// Reconfigure makes the calls that start from now on use cfg, for instance because a password changed. Calls in flight finish with
-// the old configuration; its connections close as they become idle. A pin stays. If cfg is refused, nothing changes.
+// Reconfigure makes later calls use cfg, for example because a password changed. Calls in flight finish with the old configuration; its
+// connections close as they become idle. A pin stays. If cfg is invalid, nothing changes.
 func (c *client) Reconfigure(cfg kafka.Config) error {
 	s, err := newSettings(cfg)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *client) Reconfigure(cfg kafka.Config) error {
 	return nil
 }
 
-// Close ends the calls in flight, waits for them, and closes all connections. Calls after Close fail.
+// Close cancels the calls in flight, waits for them, and closes all connections. Calls after Close fail.
 func (c *client) Close() {
 	c.mu.Lock()
 	c.closed = true
@@ -69,8 +69,8 @@ func (c *client) Close() {
 	c.current.retire()
 }
 
-// call prepares one call of the port: the router of the moment, and a context that has a deadline and ends with the client. The
-// caller runs done when it has its answer.
+// call prepares one call of the port: the current router, and a context that has a deadline and ends with the client. The caller calls done
+// when it has its answer.
 func (c *client) call(ctx context.Context) (callCtx context.Context, r *router, done func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *client) done(id int) {
 	c.calls.Done()
 }
 
-// ask sends a request that is one question, and returns its error as the port wants it.
+// ask sends a single request, and returns its error in the port's form.
 func (c *client) ask(ctx context.Context, req *request) error {
 	ctx, r, done, err := c.call(ctx)
 	if err != nil {

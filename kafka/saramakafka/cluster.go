@@ -44,8 +44,8 @@ func nodesOf(resp *sarama.DescribeClusterResponse) []kafka.Node {
 	return out
 }
 
-// ListReassignments implements kafka.ReassignmentReader. Kafka wants partitions with each name, which callers don't know, so all
-// reassignments are asked for, in one request; there are few.
+// ListReassignments implements kafka.ReassignmentReader. Kafka requires partitions with each name, which callers don't have, so one request
+// reads all reassignments; there are few.
 func (a *Admin) ListReassignments(ctx context.Context, topics []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
 	out := map[kafka.TopicPartition]kafka.Reassignment{}
 	if topics != nil && len(topics) == 0 {

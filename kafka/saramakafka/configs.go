@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// DescribeConfigs implements kafka.TopicReader. Synonyms and documentation are not asked for: they make the answer ten times as large.
+// DescribeConfigs implements kafka.TopicReader. It requests no synonyms and documentation, which make the answer ten times as large.
 func (a *Admin) DescribeConfigs(ctx context.Context, resources []kafka.ConfigResource,
 	keys []string) (map[kafka.ConfigResource]kafka.ConfigResult, error) {
 	for _, key := range keys {
@@ -73,7 +73,7 @@ func describeConfigs(ctx context.Context, c *conn, resources []kafka.ConfigResou
 	return answers, nil
 }
 
-// configEntries converts entries. Keys, and most values, are the same for thousands of topics: one copy of each is kept.
+// configEntries converts entries. Keys, and most values, are the same for thousands of topics, so it keeps one copy of each.
 func configEntries(in []*sarama.ConfigEntry) map[string]kafka.ConfigEntry {
 	out := make(map[string]kafka.ConfigEntry, len(in))
 	for _, e := range in {
@@ -101,8 +101,8 @@ func (a *Admin) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange, 
 	return a.alter(ctx, changes, validateOnly, func(c kafka.ConfigChange) int32 { return brokerOf(c.Resource) })
 }
 
-// alter sends changes to the brokers that route names, or where it is nil to the active controller. A change whose answer was lost is sent
-// again: setting and deleting a key twice is the same as once.
+// alter sends changes to the brokers that route returns, or without route to the active controller. A change whose answer was lost is sent
+// again, because setting and deleting a key twice is the same as once.
 func (c *client) alter(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool,
 	route func(kafka.ConfigChange) int32) (map[kafka.ConfigResource]error, error) {
 	b := batch[kafka.ConfigResource, kafka.ConfigChange, error]{
@@ -140,7 +140,7 @@ func textOfChange(c kafka.ConfigChange) int {
 	return n
 }
 
-// contradiction refuses a key that stands in Set and in Delete, as the broker would if the request could express it.
+// contradiction rejects a key in both Set and Delete, as the broker would if the request could express it.
 func contradiction(c kafka.ConfigChange) error {
 	for _, key := range c.Delete {
 		if _, ok := c.Set[key]; ok {

@@ -20,7 +20,7 @@ const (
 	socketTimeout = 10 * time.Minute
 	// firstRawCorrelation keeps the correlation ids of raw frames apart from sarama's, which count from 0.
 	firstRawCorrelation = 1 << 30
-	// maxResponse is the largest answer that is believed: sarama's own limit.
+	// maxResponse is the largest accepted answer: sarama's own limit.
 	maxResponse = 100 << 20
 
 	keyAPIVersions      = 18
@@ -28,13 +28,13 @@ const (
 	keySASLAuthenticate = 36
 )
 
-// Without this each sarama.Broker would feed meters whose arbiter goroutine never ends. It must precede the first connection.
+// Without this, each sarama.Broker would feed meters whose arbiter goroutine never ends. It must precede the first connection.
 var _ = func() bool { metrics.UseNilMetrics = true; return true }()
 
-// conn is one connection to one broker. Its user has it alone (see pool.go).
+// conn is one connection to one broker. It has one user at a time (see pool.go).
 //
-// It relies on two undocumented facts about sarama, which conn_wire_test.go pins: sarama reads from the socket only while
-// one of its own calls is in flight, and it buffers nothing beyond a complete answer. Between calls the socket is therefore ours.
+// It relies on two undocumented facts about sarama, which conn_wire_test.go verifies: sarama reads from the socket only during its own
+// calls, and it buffers nothing beyond a complete answer. Between calls, this package can use the socket.
 type conn struct {
 	broker *sarama.Broker
 	tcp    net.Conn // closed to abort a call
@@ -43,12 +43,12 @@ type conn struct {
 
 	format      *kmsg.RequestFormatter
 	correlation int32
-	versions    map[int16][2]int16 // lowest and highest version of each request the broker serves; nil until asked
+	versions    map[int16][2]int16 // lowest and highest version of each request that the broker serves; nil until read
 
-	cluster   string          // the id of the cluster behind it; empty until it is asked
-	call      context.Context // sarama's token callback has no other way to learn of the call it belongs to
+	cluster   string          // the id of its cluster; empty until read
+	call      context.Context // sarama's token callback has no other access to its call
 	broken    bool            // the stream's position is lost, or the socket is closed
-	fresh     bool            // opened for the present call, and therefore known to be alive
+	fresh     bool            // opened for the present call, and therefore alive
 	probed    bool            // its versions and its login were renewed for the present attempt
 	idleSince time.Time
 	muted     time.Time // the broker reads nothing before this time (KIP-219)
@@ -141,8 +141,8 @@ func unsent(err error) bool {
 	return errors.Is(err, sarama.ErrUnsupportedVersion) || errors.As(err, &encoding)
 }
 
-// probe asks for the broker's versions. It proves that the connection is alive, renews a login that is about to expire (KIP-368), and is
-// the cheapest request there is.
+// probe reads the broker's versions. It proves that the connection is alive, renews a login that is about to expire (KIP-368), and is the
+// cheapest request of all.
 func (c *conn) probe(ctx context.Context) error {
 	return c.typed(ctx, func(b *sarama.Broker) error {
 		answer, err := b.ApiVersions(&sarama.ApiVersionsRequest{Version: 3, ClientSoftwareName: "sarama", ClientSoftwareVersion: "1"})
@@ -158,7 +158,7 @@ func (c *conn) probe(ctx context.Context) error {
 	})
 }
 
-// raw sends a request that sarama lacks. At least lowest is the version that can express it.
+// raw sends a request that sarama lacks. lowest is the first version that can express it.
 func (c *conn) raw(ctx context.Context, req kmsg.Request, lowest int16) (kmsg.Response, error) {
 	// sarama renews the login, and only before its own calls.
 	if c.versions == nil || c.login != nil && !c.probed {
@@ -187,7 +187,7 @@ func (c *conn) raw(ctx context.Context, req kmsg.Request, lowest int16) (kmsg.Re
 // exchange writes one frame and reads its answer.
 func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	c.correlation++
-	// Sarama leaves the deadline of its last read behind.
+	// Sarama does not reset the deadline of its last read.
 	if err := c.stream.SetDeadline(time.Now().Add(socketTimeout)); err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (c *conn) exchange(req kmsg.Request) (kmsg.Response, error) {
 	return resp, nil
 }
 
-// mute notes that the broker reads nothing from this connection for some time.
+// mute records that the broker reads nothing from this connection for some time.
 func (c *conn) mute(d time.Duration) {
 	if d > 0 {
 		c.muted = time.Now().Add(d)
@@ -242,7 +242,7 @@ func (c *conn) close() {
 	_ = c.broker.Close() // fails if sarama has closed it already
 }
 
-// readyStream is the dialer that hands sarama a connection which is open already.
+// readyStream is a dialer that returns an open connection to sarama.
 type readyStream struct{ stream net.Conn }
 
 func (r readyStream) Dial(string, string) (net.Conn, error) { return r.stream, nil }

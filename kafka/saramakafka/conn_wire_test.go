@@ -16,10 +16,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// These tests pin what this package relies on in sarama and what sarama does not document. If one fails after an update of
-// sarama, conn.go must change before the update is taken.
+// These tests check undocumented behaviour of sarama that this package relies on. If one fails after an update of sarama, adapt conn.go
+// before the update is merged.
 
-// countedReads is a connection that counts its reads in progress.
+// countedReads is a connection that counts the reads in progress.
 type countedReads struct {
 	net.Conn
 	mu      sync.Mutex
@@ -114,12 +114,12 @@ func TestSaramaReadsOnlyDuringItsOwnCalls(t *testing.T) {
 		if _, err := broker.DescribeCluster(sarama.NewDescribeClusterRequest(sarama.MaxVersion)); err != nil {
 			t.Fatal(err)
 		}
-		// A reader that started after the call would show itself at once or, below, steal the byte.
+		// A reader goroutine that outlives the call would show here, or take the byte below.
 		if n := counted.inProgress(); n != 0 {
 			t.Fatalf("%d reads are in progress between calls", n)
 		}
 	}
-	// What we ask for now must be answered to us.
+	// The connection must return the answer to this request.
 	frame := kmsg.NewRequestFormatter().AppendRequest(nil, kmsg.NewPtrDescribeQuorumRequest(), 7)
 	if _, err := tcp.Write(frame); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestSaramaReadsOnlyDuringItsOwnCalls(t *testing.T) {
 	}
 }
 
-// watchedStream depends on it: each request is one Write that begins with the size and the key.
+// watchedStream depends on this: each request is one Write that begins with the size and the key.
 func TestSaramaWritesEachRequestAsOneFrame(t *testing.T) {
 	e, s := wireCluster(t)
 	tcp, err := net.Dial("tcp", e.Bootstrap()[0])
@@ -159,7 +159,7 @@ func TestSaramaWritesEachRequestAsOneFrame(t *testing.T) {
 	}
 }
 
-// keyRecorder keeps the keys that a watchedStream saw.
+// keyRecorder records the keys that a watchedStream saw.
 type keyRecorder struct {
 	net.Conn
 	keys []int32
@@ -195,7 +195,7 @@ func TestAbortEndsSaramasCallAtOnce(t *testing.T) {
 	}
 }
 
-// TestADeadlineThatSaramaLeftBehind: sarama sets a deadline for its read, and nobody clears it.
+// TestADeadlineThatSaramaLeftBehind covers that sarama sets a deadline for its read and never clears it.
 func TestADeadlineThatSaramaLeftBehind(t *testing.T) {
 	e, s := wireCluster(t)
 	c, err := openConn(t.Context(), s, e.Bootstrap()[0])

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// realCluster starts Apache Kafka for the test. Without Java the test is skipped, but not in CI.
+// realCluster starts Apache Kafka for the test. Without Java the test is skipped; in CI the test fails instead.
 func realCluster(t *testing.T, o realkafka.Options) *realkafka.Cluster {
 	t.Helper()
 	if testing.Short() {
@@ -160,7 +160,7 @@ func TestBrokersOfRealKafkaComeAndGo(t *testing.T) {
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("reading without broker %d took %s", id, took)
 		}
-		// A quorum of two must be enough, as soon as it has a leader.
+		// A quorum of two must suffice, as soon as it has a leader.
 		name := fmt.Sprintf("without-%d", id)
 		results, err := a.CreateTopics(t.Context(), []kafka.NewTopic{{Name: name, Partitions: 1, ReplicationFactor: 1}}, false)
 		if err == nil {
@@ -185,7 +185,7 @@ func TestAReassignmentOfRealKafkaIsListed(t *testing.T) {
 	if err != nil || results["moving"].Err != nil {
 		t.Fatal(err, results)
 	}
-	// A move to a broker that is away stays in progress.
+	// A reassignment to a stopped broker stays in progress.
 	if err := c.Kill(2); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Controllers implements kafka.Controllers over the network: it asks the controllers of a KRaft cluster and needs no broker. It is safe for
-// concurrent use and recovers from failures as Admin does.
+// Controllers implements kafka.Controllers over the network: it sends requests to the controllers of a KRaft cluster and needs no broker.
+// It is safe for concurrent use and recovers from failures as Admin does.
 type Controllers struct{ client }
 
 var _ kafka.Controllers = (*Controllers)(nil)
@@ -21,7 +21,7 @@ func NewControllers(cfg kafka.Config) (*Controllers, error) {
 	return c, nil
 }
 
-// AlterConfigs implements kafka.ConfigWriter. The active controller takes all changes; brokers' own ones too.
+// AlterConfigs implements kafka.ConfigWriter. The active controller accepts all changes, including those of brokers.
 func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
 	validateOnly bool) (map[kafka.ConfigResource]error, error) {
 	return c.alter(ctx, changes, validateOnly, nil)

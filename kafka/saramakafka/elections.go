@@ -8,8 +8,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// ElectPreferredLeaders implements kafka.LeaderElector. An election whose answer was lost is asked for again: the second time it is not
-// needed.
+// ElectPreferredLeaders implements kafka.LeaderElector. An election whose answer was lost is requested again, without an effect if the
+// first request succeeded.
 func (a *Admin) ElectPreferredLeaders(ctx context.Context, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
 	b := batch[kafka.TopicPartition, kafka.TopicPartition, error]{
 		name: "ElectLeaders", leader: true, maxItems: maxRecords, maxWeight: maxRecords,
@@ -78,10 +78,10 @@ func (a *Admin) CheckLeader(ctx context.Context, broker int32, partitions []kafk
 	return b.run(ctx, &a.client, partitions)
 }
 
-// listOffsets asks for the high watermarks of partitions, and returns why a broker can't tell them.
+// listOffsets requests the high watermarks of partitions, and returns the reasons why a broker can't return them.
 func listOffsets(ctx context.Context, c *conn, partitions []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
 	const (
-		sure   = 5  // the first version in which a leader that no follower has fetched from says so
+		sure   = 5  // the first version in which a leader reports that a follower has not fetched from it
 		latest = -1 // the high watermark
 	)
 	req := kmsg.NewPtrListOffsetsRequest()

@@ -9,11 +9,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// gaveUp is the error of a call without an answer. Its message is the same for each attempt: it ends up in conditions, which must not
-// change while nothing changes.
+// gaveUp returns the error of a call without an answer. Its message is the same for each attempt, because conditions contain it, and must
+// not change while nothing changes.
 func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	if errors.Is(t.last, errNotController) || t.misses > 0 && r.kind == controllers && t.request.repeat != once {
-		return errNotController // each broker that answered did not carry it out
+		return errNotController // no broker that answered executed it
 	}
 	if known := explained(t.last); known != nil {
 		return known
@@ -39,7 +39,7 @@ func (r *router) gaveUp(ctx context.Context, t *trial) error {
 	return kafka.NewTransportError(message, cause)
 }
 
-// explained is the port's own error that a source of tokens gave as its reason, or nil: it knows better.
+// explained returns the port's own error from a source of tokens, or nil: it is more precise.
 func explained(err error) *kafka.Error {
 	var (
 		token *tokenFailed
@@ -51,7 +51,7 @@ func explained(err error) *kafka.Error {
 	return nil
 }
 
-// notLoggedIn is the error of a refused login or TLS handshake.
+// notLoggedIn returns the error of a rejected login or TLS handshake.
 func (r *router) notLoggedIn(cause error) error {
 	if known := explained(cause); known != nil {
 		return known
@@ -74,7 +74,7 @@ func (r *router) notLoggedIn(cause error) error {
 	return out
 }
 
-// what names the credentials that a person would check.
+// what names the credentials that a user should check.
 func (l *login) what() string {
 	if l.token != nil {
 		return "OAUTHBEARER token"
@@ -82,7 +82,7 @@ func (l *login) what() string {
 	return fmt.Sprintf("username, the password and the mechanism %s", l.mechanism)
 }
 
-// serverText strips sarama's own words from what the broker said.
+// serverText removes sarama's own words from the broker's message.
 func serverText(err error) string {
 	const ours = "kafka server: SASL Authentication failed"
 	if text, ok := strings.CutPrefix(err.Error(), ours); ok {
@@ -95,7 +95,7 @@ func serverText(err error) string {
 	return err.Error()
 }
 
-// tlsText is the part of a TLS error that does not name addresses.
+// tlsText returns the part of a TLS error that does not contain addresses.
 func tlsText(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -106,12 +106,12 @@ func tlsText(err error) string {
 	}
 }
 
-// throttled is the error of a call that would end before its throttle.
+// throttled returns the error of a call whose deadline is before the end of its throttle.
 func throttled(request string) error {
 	return kafka.NewError(kafka.CodeThrottlingQuotaExceeded, fmt.Sprintf("The brokers throttle this client: %s was not sent.", request))
 }
 
-// unsupported is the error of a request that the broker lacks, or that cannot be encoded.
+// unsupported returns the error of a request that the broker does not support, or that can't be encoded.
 func unsupported(request string, cause error) error {
 	if strings.Contains(cause.Error(), "encoding") {
 		return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("%s can't be encoded: %v.", request, cause))
@@ -119,12 +119,12 @@ func unsupported(request string, cause error) error {
 	return kafka.NewError(kafka.CodeUnsupportedVersion, fmt.Sprintf("The broker does not support %s as this client needs it.", request))
 }
 
-// unregistered is the error of a question to a node that no other knows of.
+// unregistered returns the error of a request to a node that no other node lists.
 func (r *router) unregistered(id int32) error {
 	return kafka.NewTransportError(fmt.Sprintf("%s %d is not registered, or fenced (%s)", r.kind, id, r.settings.addresses()), nil)
 }
 
-// noController is the error of a request that only the controller can carry out, when no node that answered was it.
+// noController returns the error of a request that only the controller can execute, if no node that answered was the controller.
 func (r *router) noController() error {
 	if r.kind == brokers {
 		return kafka.NewError(kafka.CodeNotController, "")

@@ -23,10 +23,10 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// patience bounds what must happen at some time. No machine is so slow, and nobody waits for it when all is well.
+// patience bounds each wait. Only a failing test reaches it.
 const patience = 30 * time.Second
 
-// ending is a context whose deadline is the test's to choose: it passes when end is called, however fast the machine is.
+// ending is a context whose deadline passes when the test calls end, regardless of the machine's speed.
 type ending struct {
 	context.Context
 	over chan struct{}
@@ -54,7 +54,7 @@ func (e *ending) Err() error {
 	}
 }
 
-// until polls a condition that other goroutines bring about.
+// until waits for a condition that other goroutines bring about.
 func until(t testing.TB, what string, f func() bool) {
 	t.Helper()
 	if !poll(f) {
@@ -62,7 +62,7 @@ func until(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// poll asks until the answer is yes, and gives up in the end.
+// poll waits until f returns true. It returns false after patience.
 func poll(f func() bool) bool {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -193,15 +193,15 @@ func TestAHungBrokerLeavesTimeForOthers(t *testing.T) {
 	for id := range int32(3) {
 		e := embed(t, kafkatest.Options{Brokers: 3})
 		cfg := quick(e)
-		cfg.DialTimeout = time.Second // how long a connection to the broker that hangs is waited for
-		// Asked first, because it is the only one that is known.
+		cfg.DialTimeout = time.Second // how long to wait for a connection to the broker that hangs
+		// The broker that hangs is asked first, because its address is the first one.
 		cfg.Bootstrap = []string{e.Bootstrap()[id], e.Bootstrap()[(id+1)%3]}
 		a := connect(t, cfg)
 		hang := e.Inject(kafkatest.Fault{Nodes: []int32{id}, Hang: true})
 		works(t, a, "from-the-start")
 		hang.Remove()
 
-		// And now one that hangs after connections to it are open.
+		// And a broker that hangs after connections to it were opened.
 		works(t, a, "healthy")
 		e.Inject(kafkatest.Fault{Nodes: []int32{id}, Hang: true})
 		works(t, a, "later")
@@ -266,7 +266,7 @@ func TestAConnectionThatBreaks(t *testing.T) {
 		id := createOne(t, a, "lost").ID
 		broken := e.Inject(kafkatest.Fault{Requests: []string{"DeleteTopics"}, DropAfter: true, Count: 1})
 		deleted, err := a.DeleteTopics(within(t, patience), []kafka.TopicID{id})
-		// The answer to the second request: ids are never reused, so the topic is gone either way.
+		// The second request finds no topic: ids are never reused, so the topic is deleted either way.
 		if err != nil || !kafka.IsNotFound(deleted[id]) || broken.Hits() != 1 {
 			t.Errorf("got %v, %v after %d broken connections", deleted, err, broken.Hits())
 		}
@@ -415,7 +415,7 @@ func TestABrokerThatThrottles(t *testing.T) {
 		if results, err := a.CreateTopics(within(t, patience), topic, false); err != nil || results["x"].Err != nil {
 			t.Fatal(results, err)
 		}
-		const limit = 10 * time.Second // less than the longest throttle that is waited for
+		const limit = 10 * time.Second // shorter than the longest throttle that the client waits for
 		start := time.Now()
 		_, err := a.CreateTopics(within(t, limit), topic, false)
 		if kafka.ClassOf(err) != kafka.ClassThrottled || time.Since(start) > limit/2 {

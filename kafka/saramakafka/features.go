@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// DescribeFeatures implements kafka.FeatureReader. Brokers tell of features when they are asked for their versions.
+// DescribeFeatures implements kafka.FeatureReader. Brokers return their features in the response to ApiVersions.
 func (a *Admin) DescribeFeatures(ctx context.Context) (kafka.Features, error) {
 	const all = 4 // the first version that also holds features whose lowest level is 0 (KIP-1022)
 	var answer *sarama.ApiVersionsResponse
@@ -45,7 +45,7 @@ func (a *Admin) DescribeFeatures(ctx context.Context) (kafka.Features, error) {
 	return out, nil
 }
 
-// UpdateFeatures implements kafka.FeatureWriter. An update whose answer was lost is sent again: the second time it is the present level.
+// UpdateFeatures implements kafka.FeatureWriter. An update whose answer was lost is sent again, and then requests the present level.
 func (a *Admin) UpdateFeatures(ctx context.Context, updates map[string]kafka.FeatureUpdate, validateOnly bool) error {
 	if len(updates) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func (a *Admin) UpdateFeatures(ctx context.Context, updates map[string]kafka.Fea
 	var answer *kmsg.UpdateFeaturesResponse
 	err := a.ask(ctx, &request{name: "UpdateFeatures", broker: anyBroker, leader: true, changes: !validateOnly,
 		run: func(ctx context.Context, c *conn) error {
-			const safe = 1 // the first version that can ask for a check, and for a downgrade that loses nothing
+			const safe = 1 // the first version with validateOnly, and with a safe downgrade
 			resp, err := c.raw(ctx, updateFeatures(ctx, updates, validateOnly), safe)
 			if err != nil {
 				return err

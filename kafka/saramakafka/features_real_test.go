@@ -19,7 +19,7 @@ func TestMetadataVersionsAreNamedAsKafkaNamesThem(t *testing.T) {
 	for level := supported.Min; level <= supported.Max; level++ {
 		names = append(names, kafka.MetadataVersion(level).String())
 	}
-	// Kafka lists all versions in order where it does not know one, and after them one that is in development.
+	// If Kafka does not know a version, its error lists all versions in order, and after them one in development.
 	out, err := c.Tool(t.Context(), "FeatureCommand", "upgrade", "--metadata", "no.such.version")
 	if want := "are: " + strings.Join(names, ", "); err == nil || !strings.Contains(out, want) {
 		t.Errorf("got %v, %s, want it to list %s", err, out, want)
@@ -46,7 +46,7 @@ func TestTheMetadataVersionOfRealKafkaIsMoved(t *testing.T) {
 		})
 	}
 	at("4.0-IV2")
-	// From 4.0-IV1 on nothing is lost; that version itself changed the metadata.
+	// From 4.0-IV1 on, a downgrade loses nothing; 4.0-IV1 itself changed the metadata.
 	if err := move("4.0-IV0", true); kafka.ClassOf(err) != kafka.ClassInvalid || err == nil {
 		t.Errorf("a downgrade that would lose metadata: %v", err)
 	}

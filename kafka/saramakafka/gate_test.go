@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// An attempt may come long after the one before: what was true then proves nothing.
+// An attempt may come long after the previous one, so the gate has to be asked again.
 func TestAGateIsAskedBeforeEachAttempt(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 3})
 	a := connect(t, quick(e))
@@ -32,8 +32,8 @@ func TestAGateIsAskedBeforeEachAttempt(t *testing.T) {
 	}
 }
 
-// What is written to a broker that hangs is carried out when it wakes up, whatever became of the reason: it has to show first that it is
-// there.
+// A broker that hangs carries out a written request when it resumes, even if the request is not wanted any more. So it has to respond
+// before the request is sent.
 func TestAGateIsNotAskedForABrokerThatHangs(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 1})
 	a := connect(t, quick(e))

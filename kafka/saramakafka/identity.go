@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// pin is the cluster that a client is bound to. All its routers share it, those included that only end their calls.
+// pin is the cluster that a client is bound to. All its routers share it, including those that only finish their calls.
 type pin struct{ id atomic.Pointer[string] }
 
 // cluster returns the cluster's id, empty for none.
@@ -23,7 +23,7 @@ func (p *pin) cluster() string {
 	return ""
 }
 
-// refuses reports whether something of this cluster must not be used. An unknown cluster is one that must not.
+// refuses reports whether answers of this cluster must not be used. That includes an unknown cluster.
 func (p *pin) refuses(cluster string) bool {
 	pinned := p.cluster()
 	return pinned != "" && pinned != cluster
@@ -41,7 +41,7 @@ func (c *client) Pin(clusterID string) error {
 	return nil
 }
 
-// pinned forgets what was learned from another cluster before the pin.
+// pinned drops what the router learned from another cluster before the pin.
 func (r *router) pinned() {
 	var gone []*conn
 	r.mu.Lock()
@@ -63,11 +63,11 @@ func (e *wrongCluster) Error() string {
 	return fmt.Sprintf("the broker belongs to the cluster %s", e.answering)
 }
 
-// errNoClusterID is the failure of a connection whose broker does not say to which cluster it belongs.
+// errNoClusterID is the failure of a connection whose broker does not return its cluster id.
 var errNoClusterID = errors.New("the broker does not report its cluster id")
 
-// prove makes sure that the connection ends at the cluster that the client is bound to. A connection ends at one process, so that it is
-// asked once: when it is opened, or when the client was bound since.
+// prove checks that the connection ends at the pinned cluster. A connection ends at one process, so it is checked once: when it is opened,
+// or after the client was pinned.
 func (r *router) prove(ctx context.Context, n *node, c *conn) error {
 	if c.cluster == "" {
 		if err := r.identify(ctx, n, c); err != nil {
@@ -80,8 +80,8 @@ func (r *router) prove(ctx context.Context, n *node, c *conn) error {
 	return nil
 }
 
-// identify asks a broker for its cluster. DescribeCluster is asked first: it needs no right, its version was negotiated when the connection
-// was opened, and the answer also brings the table of brokers up to date. Brokers that can't answer it have Metadata.
+// identify reads the broker's cluster id. It uses DescribeCluster first, which needs no permission, whose version was negotiated when the
+// connection was opened, and whose answer also updates the table of brokers. For brokers without it, it uses Metadata.
 func (r *router) identify(ctx context.Context, n *node, c *conn) error {
 	if !r.isSilent(n) {
 		if _, err := r.describeCluster(ctx, c); err != nil && !unsent(err) {
@@ -100,7 +100,7 @@ func (r *router) identify(ctx context.Context, n *node, c *conn) error {
 	return nil
 }
 
-// identifyByMetadata asks for no topics, which sarama can't express: it would ask for all.
+// identifyByMetadata requests Metadata without topics. Sarama can't express that: it would request all topics.
 func identifyByMetadata(ctx context.Context, c *conn) error {
 	const withClusterID = 2 // the first version whose answer names the cluster
 	req := kmsg.NewPtrMetadataRequest()
@@ -116,14 +116,14 @@ func identifyByMetadata(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// strayed notes that a connection ended at another cluster. Other connections to the same address may have been opened before it led there.
+// strayed handles a connection that ended at another cluster. Other connections to the same address may be older than that change.
 func (r *router) strayed(t *trial, n *node, c *conn, e *wrongCluster) {
 	t.last = e
 	if !c.fresh {
 		return // opened some time ago: the address may lead elsewhere now
 	}
 	if t.foreign == "" || e.answering < t.foreign {
-		t.foreign = e.answering // of several the same one each time
+		t.foreign = e.answering // the same one each time if there are several
 	}
 	t.tried[n] = true
 	t.failures++
@@ -132,7 +132,7 @@ func (r *router) strayed(t *trial, n *node, c *conn, e *wrongCluster) {
 	r.avoid(n)
 }
 
-// foreignOnly is the error of a call for which no broker of the right cluster was found.
+// foreignOnly returns the error of a call for which no broker of the right cluster was found.
 func (r *router) foreignOnly(ctx context.Context, t *trial) error {
 	if t.unclear && t.request.changes {
 		return r.gaveUp(ctx, t) // something may have been executed

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// table returns what a client knows of the brokers: their addresses, and whose they are.
+// table returns a client's table of brokers: their addresses, and their cluster's id.
 func table(a *Admin) (addrs []string, cluster string, learned bool) {
 	r := a.current
 	r.mu.Lock()

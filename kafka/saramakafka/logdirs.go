@@ -45,7 +45,7 @@ func (a *Admin) DescribeLogDirs(ctx context.Context, broker int32) ([]kafka.LogD
 	return dirs, nil
 }
 
-// logDirs asks a broker for its log directories. One that failed is in the answer, with an error code and no topics.
+// logDirs reads a broker's log directories. A failed one is in the answer, with an error code and no topics.
 func (a *Admin) logDirs(ctx context.Context, broker int32) ([]kmsg.DescribeLogDirsResponseDir, error) {
 	ctx, r, done, err := a.call(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *Admin) logDirs(ctx context.Context, broker int32) ([]kmsg.DescribeLogDi
 }
 
 func logDirs(ctx context.Context, c *conn) ([]kmsg.DescribeLogDirsResponseDir, error) {
-	const refuses = 3 // the first version that says that the client may not ask; the ones before answer with nothing
+	const refuses = 3 // the first version that reports a missing permission; earlier ones return an empty answer
 	resp, err := c.raw(ctx, kmsg.NewPtrDescribeLogDirsRequest(), refuses)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func logDirs(ctx context.Context, c *conn) ([]kmsg.DescribeLogDirsResponseDir, e
 	}
 	for i, dir := range answer.Dirs {
 		if dir.ErrorCode == int16(sarama.ErrKafkaStorageError) {
-			answer.Dirs[i].Topics = nil // what was in it is out of service
+			answer.Dirs[i].Topics = nil // its content is out of service
 		} else if err := codeError(dir.ErrorCode, ""); err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func logDirs(ctx context.Context, c *conn) ([]kmsg.DescribeLogDirsResponseDir, e
 	return answer.Dirs, nil
 }
 
-// direct makes a request one of this broker, and no other one.
+// direct sends a request to this broker only.
 func (r *router) direct(ctx context.Context, req *request, broker int32) error {
 	if err := r.locate(ctx, []int32{broker}); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// TestACordonedDirectoryOnRealKafka shows what the removal of a volume rests on: a broker keeps new replicas out of a cordoned directory,
-// reports that, and starts without the directory though the key still names it.
+// TestACordonedDirectoryOnRealKafka checks the assumptions of the removal of a volume: a broker puts no new replicas into a cordoned
+// directory, reports the directory as cordoned, and starts without the directory even though the key still names it.
 func TestACordonedDirectoryOnRealKafka(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")

@@ -36,7 +36,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// refused proves that a login fails at once, with an error that says what to check.
+// refused checks that a login fails at once, with an error that names what to check.
 func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
 	t.Helper()
 	login := *cfg.SASL
@@ -62,7 +62,7 @@ func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
 	}
 }
 
-// TestALoginThatBrokersCutOff is what brokers look like that can't explain a refusal.
+// TestALoginThatBrokersCutOff covers brokers that close the connection without an error.
 func TestALoginThatBrokersCutOff(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 2, Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain, Super: true}}})
 	cfg := quick(e)
@@ -112,7 +112,7 @@ func TestTokens(t *testing.T) {
 	ctx := endable(t)
 	var asked atomic.Int32
 	_, err = source(func(context.Context) (string, map[string]string, error) {
-		if asked.Add(1) > 2 { // a call continues as long as it may
+		if asked.Add(1) > 2 { // a call continues until its context ends
 			ctx.end()
 		}
 		return "", nil, down
@@ -144,7 +144,7 @@ func TestTokens(t *testing.T) {
 	close(release)
 }
 
-// TestALoginThatExpires needs the login renewed before a raw request too, which sarama does not know of (KIP-368).
+// TestALoginThatExpires checks that the login is renewed before a raw request too, of which sarama does not know (KIP-368).
 func TestALoginThatExpires(t *testing.T) {
 	const lifetime = 400 * time.Millisecond
 	e := embedFronted(t, kafkatest.Options{Reauthenticate: lifetime,

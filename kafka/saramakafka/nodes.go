@@ -11,10 +11,11 @@ import (
 )
 
 const (
-	// maxNodesAtOnce is how many single nodes are asked at the same time. Nodes that hang hold up others only if they are more than this.
+	// maxNodesAtOnce is how many single nodes are asked concurrently. Nodes that hang delay others only if there are more of them than
+	// this.
 	maxNodesAtOnce = 128
-	// nodeRounds is how often a node is tried that does not answer: a second time in case that it moved meanwhile, or that something on the
-	// way was slow. More would only delay what the caller wants to know.
+	// nodeRounds is how often a node is tried that does not answer: a second time in case it moved meanwhile, or the network was slow. More
+	// attempts would only delay the result.
 	nodeRounds = 2
 )
 
@@ -52,7 +53,7 @@ func (c *client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []
 	return out, nil
 }
 
-// inParallel runs functions at the same time, but no more than limit of them, and waits for all. They start in order.
+// inParallel runs functions concurrently, at most limit of them at once, and waits for all. They start in order.
 func inParallel(limit int, functions []func()) {
 	var wg sync.WaitGroup
 	free := make(chan struct{}, limit)
@@ -66,7 +67,7 @@ func inParallel(limit int, functions []func()) {
 	wg.Wait()
 }
 
-// locate makes sure that the nodes' addresses were asked for, if some are unknown. That one is not registered is no error.
+// locate reads the nodes' addresses if some are unknown. A node that is not registered is no error.
 func (r *router) locate(ctx context.Context, ids []int32) error {
 	for _, id := range ids {
 		if !r.knows(id) {
@@ -98,13 +99,13 @@ func (r *router) describeNode(ctx context.Context, id int32, keys []string) kafk
 	return kafka.ConfigResult{Err: kafka.NewError(kafka.CodeUnknownServer, "The node's response does not contain its configuration.")}
 }
 
-// otherNode is the failure of an address at which another node listens than the one that was looked for, because the node moved and its
-// address was given to another.
+// otherNode is the failure of an address at which another node listens than the requested one, because the node moved and another one got
+// its address.
 type otherNode struct{ message string }
 
 func (e *otherNode) Error() string { return "the address belongs to another node: " + e.message }
 
-// misdirected recognizes how a node refuses to answer for another: "Unexpected broker id, expected 1 or empty string, but received 2"
+// misdirected detects a node's refusal to answer for another node: "Unexpected broker id, expected 1 or empty string, but received 2"
 // (ConfigHelper, ConfigAdminManager).
 func misdirected(code int16, message string) error {
 	if code == int16(sarama.ErrInvalidRequest) && strings.HasPrefix(message, "Unexpected broker id, expected ") {

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// nodeID returns what a node answers to the question for its id.
+// nodeID returns the id that a node reports.
 func nodeID(t *testing.T, r kafka.NodeConfigReader, id int32) (string, error) {
 	t.Helper()
 	nodes, err := r.DescribeNodeConfigs(within(t, patience), []int32{id}, []string{kafka.KeyNodeID})
@@ -23,7 +23,8 @@ func nodeID(t *testing.T, r kafka.NodeConfigReader, id int32) (string, error) {
 	return nodes[id].Entries[kafka.KeyNodeID].Value, nodes[id].Err
 }
 
-// TestAFencedBrokerIsAskedItself: it is alive, and has only not caught up yet. Nothing else is asked of it.
+// TestAFencedBrokerIsAskedItself checks that a fenced broker is asked for its own configuration, and for nothing else: it may be running
+// but not caught up yet.
 func TestAFencedBrokerIsAskedItself(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 3})
 	if err := e.Fence(1); err != nil {
@@ -46,7 +47,7 @@ func TestAFencedBrokerIsAskedItself(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatBelongsToAnotherNodeByNow: what that one refuses is no refusal of what was asked.
+// TestAnAddressThatBelongsToAnotherNodeByNow checks that an error of another node at the address is not returned as the node's answer.
 func TestAnAddressThatBelongsToAnotherNodeByNow(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 2})
 	a := connect(t, kafka.Config{Bootstrap: e.Bootstrap(), NodeTimeout: time.Second})
@@ -81,7 +82,7 @@ func TestAnAddressThatBelongsToAnotherNodeByNow(t *testing.T) {
 	}
 }
 
-// TestManyNodesThatHang: they are waited for together, not one after the other.
+// TestManyNodesThatHang checks that the client waits for all of them at once, not for one after another.
 func TestManyNodesThatHang(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 12})
 	a := connect(t, kafka.Config{Bootstrap: e.Bootstrap()[:1], NodeTimeout: 2 * time.Second})
@@ -108,7 +109,7 @@ func TestManyNodesThatHang(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreOpenedAsTheConfigurationSays: through a tunnel, for instance. TLS and the login are the client's own all the same.
+// TestConnectionsAreOpenedAsTheConfigurationSays uses Config's dialer, for example for a tunnel. TLS and the login remain the client's.
 func TestConnectionsAreOpenedAsTheConfigurationSays(t *testing.T) {
 	e := embed(t, kafkatest.Options{Brokers: 1, Users: []kafkatest.User{{Name: "admin", Password: "secret", Mechanism: kafka.SASLPlain,
 		Super: true}}})

@@ -19,14 +19,14 @@ const (
 	idB = "clusterBBBBBBBBBBBBBB0"
 )
 
-// guard counts the requests at a cluster that a client must ask nothing but who it is.
+// guard counts the requests to a cluster, except for those that ask for its id.
 func guard(e *kafkatest.Embedded) *kafkatest.Injected {
 	// The oldest fault that matches counts a request.
 	e.Inject(kafkatest.Fault{Requests: []string{"ApiVersions", "DescribeCluster", "SASLHandshake", "SASLAuthenticate"}})
 	return e.Inject(kafkatest.Fault{})
 }
 
-// untouched fails the test if a cluster was asked or changed.
+// untouched fails the test if a request reached the cluster.
 func untouched(t *testing.T, others *kafkatest.Injected) {
 	t.Helper()
 	if n := others.Hits(); n != 0 {
@@ -34,7 +34,7 @@ func untouched(t *testing.T, others *kafkatest.Injected) {
 	}
 }
 
-// strayed checks that an error says that cluster B answered instead of cluster A.
+// strayed checks that an error reports that cluster B responded instead of cluster A.
 func strayed(t *testing.T, what string, err error) {
 	t.Helper()
 	answering, ok := kafka.WrongCluster(err)
@@ -49,7 +49,7 @@ func strayed(t *testing.T, what string, err error) {
 	}
 }
 
-// allStrayed checks it for each method, and that DescribeCluster tells who answers.
+// allStrayed calls strayed for each method, and checks that DescribeCluster returns the cluster that responds.
 func allStrayed(t *testing.T, a kafka.Admin) {
 	t.Helper()
 	for method, call := range kafkatest.Calls(a, "x") {
@@ -111,7 +111,7 @@ func TestAClientThatIsLedToAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestOneAddressThatLeadsToAnotherCluster is that of a broker whose address was given to another.
+// TestOneAddressThatLeadsToAnotherCluster covers an address of a broker that was reassigned to another cluster.
 func TestOneAddressThatLeadsToAnotherCluster(t *testing.T) {
 	noLeaks(t)
 	for id := range int32(3) {
@@ -175,7 +175,7 @@ func TestBootstrapAddressesOfTwoClusters(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, _ = a.ListTopics(within(t, patience)) // whatever becomes of the connections that broke
+		_, _ = a.ListTopics(within(t, patience)) // may fail because of broken connections
 		allStrayed(t, a)
 		for id := range int32(2) {
 			if err := ours.StartNode(id, false); err != nil {
@@ -187,7 +187,7 @@ func TestBootstrapAddressesOfTwoClusters(t *testing.T) {
 	})
 }
 
-// TestBindingWhileCallsAreInFlight: calls that start after Pin are bound, whatever connections are open and in use.
+// TestBindingWhileCallsAreInFlight checks that calls that start after Pin are bound, whatever connections are open.
 func TestBindingWhileCallsAreInFlight(t *testing.T) {
 	for name, id := range map[string]string{"to its own cluster": idA, "to another": "elsewhere"} {
 		t.Run(name, func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestBindingWhileCallsAreInFlight(t *testing.T) {
 	}
 }
 
-// TestAConnectionOfBefore to another cluster says nothing about where the address leads now.
+// TestAConnectionOfBefore checks that an old connection to another cluster does not count for where the address leads now.
 func TestAConnectionOfBefore(t *testing.T) {
 	ours := embedFronted(t, kafkatest.Options{ClusterID: idA})
 	theirs := embed(t, kafkatest.Options{ClusterID: idB})
@@ -271,7 +271,8 @@ func TestAConnectionOfBefore(t *testing.T) {
 	}
 }
 
-// TestARefusalOfTheRightCluster is an answer, even if the other brokers that could be asked belong to another one.
+// TestARefusalOfTheRightCluster checks that an error of the client's own cluster is returned, even if the other brokers belong to another
+// cluster.
 func TestARefusalOfTheRightCluster(t *testing.T) {
 	ours := embed(t, kafkatest.Options{Brokers: 2, ClusterID: idA, NoForwarding: true})
 	theirs := embed(t, kafkatest.Options{ClusterID: idB})
@@ -296,7 +297,8 @@ func TestARefusalOfTheRightCluster(t *testing.T) {
 	untouched(t, others)
 }
 
-// TestAChangeThatMayHaveBeenCarriedOut is not denied because the next broker belongs to another cluster.
+// TestAChangeThatMayHaveBeenCarriedOut checks that such a change is not reported as not made because the next broker belongs to another
+// cluster.
 func TestAChangeThatMayHaveBeenCarriedOut(t *testing.T) {
 	ours := embedFronted(t, kafkatest.Options{ClusterID: idA})
 	theirs := embed(t, kafkatest.Options{ClusterID: idB})
@@ -315,7 +317,7 @@ func TestAChangeThatMayHaveBeenCarriedOut(t *testing.T) {
 	untouched(t, others)
 }
 
-// TestBrokersThatCannotDescribeTheirCluster are asked for it in another way.
+// TestBrokersThatCannotDescribeTheirCluster checks that the id of such a cluster is read in another way.
 func TestBrokersThatCannotDescribeTheirCluster(t *testing.T) {
 	lacking := func(e *kafkatest.Embedded) {
 		e.Fake().ControlKey(int16(kmsg.ApiVersions), func(req kmsg.Request) (kmsg.Response, error, bool) {
@@ -418,7 +420,7 @@ func TestTheProofCostsOneRequestForEachConnection(t *testing.T) {
 	for range 10 {
 		works(t, a, "x")
 	}
-	if n := proofs.Hits() - before; n != 10 { // those that works asks for
+	if n := proofs.Hits() - before; n != 10 { // the ones that works makes
 		t.Errorf("%d more proofs", n-10)
 	}
 }
@@ -431,7 +433,7 @@ func TestAPinOutlivesTheConfiguration(t *testing.T) {
 	bind(t, a, idA)
 	works(t, a, "x")
 
-	// A call in flight is bound too, although it ends with the old configuration.
+	// A call in flight is bound too, although it continues with the old configuration.
 	slow := ours.Inject(kafkatest.Fault{Requests: []string{"Metadata"}, Hang: true, Count: 1})
 	answer := make(chan error, 1)
 	go func() {
@@ -459,7 +461,7 @@ func TestAPinOutlivesTheConfiguration(t *testing.T) {
 	untouched(t, others)
 }
 
-// TestACancelledCallOfABoundClient means that it was cancelled, and not more than it knows.
+// TestACancelledCallOfABoundClient checks that the error is the cancellation, not a claim about the cluster.
 func TestACancelledCallOfABoundClient(t *testing.T) {
 	e := embed(t, kafkatest.Options{ClusterID: idB})
 	a := connect(t, quick(e))

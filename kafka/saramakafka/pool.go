@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// maxConns is how many connections to one broker may be open. A connection carries one request at a time, so this is
-	// how many slow requests it takes to make others wait, or go to another broker.
+	// maxConns is how many connections to one broker may be open. A connection carries one request at a time, so further requests wait, or
+	// go to another broker, only after this many slow ones.
 	maxConns = 4
-	// maxIdle is well below connections.max.idle.ms (10 minutes), so that it is we who close, and never in the middle of a request.
+	// maxIdle is well below connections.max.idle.ms (10 minutes), so that the client closes a connection first, and never during a request.
 	maxIdle = 4 * time.Minute
-	// maxHonoured is the longest throttle that is waited for. Longer ones, which brokers have been seen to ask for, are answered with a
-	// new connection and one request in this time.
+	// maxHonoured is the longest throttle for which the client waits. For longer ones, which some brokers request, it opens a new
+	// connection and sends one request in this time.
 	maxHonoured = 30 * time.Second
 
 	minDown = 100 * time.Millisecond
@@ -23,16 +23,16 @@ const (
 // node is one broker by its address, with the connections to it. The router's lock guards it.
 type node struct {
 	addr string
-	id   int32 // -1 as long as only the address is known
-	// silent until this time: it dropped a connection rather than tell who it is and what brokers there are, so that other things go first.
+	id   int32 // -1 while only the address is known
+	// silent is set after the broker dropped a connection instead of answering DescribeCluster: it gets no such request before this time.
 	silent time.Time
 
 	idle []*conn // the most recently used last
 	open int     // idle, in use, or being opened
 
 	failures  int
-	down      time.Time // not tried before, while others are there
-	throttled time.Time // asked to be left alone before (KIP-219)
+	down      time.Time // not tried before this time while other nodes are available
+	throttled time.Time // the broker requests no traffic before this time (KIP-219)
 }
 
 // take chooses an idle connection, or lets the caller open a new one. It reports false if all connections are busy.
@@ -48,7 +48,7 @@ func (n *node) take(now time.Time) (choice, bool) {
 		return choice{node: n}, true
 	}
 	if len(n.idle) > 0 {
-		// All that are idle are muted, and nobody would wake us when they no longer are: a new one takes the place of the oldest.
+		// All idle connections are muted, and nothing would wake us when that ends: a new one replaces the oldest.
 		muted := n.idle[0]
 		n.idle = slices.Delete(n.idle, 0, 1)
 		return choice{node: n, evicted: muted}, true
@@ -70,7 +70,7 @@ func (n *node) failed(now time.Time) {
 	n.failures++
 }
 
-// worked forgets failures.
+// worked resets the failures.
 func (n *node) worked() { n.failures, n.down = 0, time.Time{} }
 
 // release takes a connection back after a request.
@@ -81,7 +81,7 @@ func (r *router) release(n *node, c *conn, mutation bool) {
 	if throttle := c.muted.Sub(now); throttle > 0 {
 		until := now.Add(min(throttle, maxHonoured))
 		if mutation {
-			// The quota for changes is the cluster's (KIP-599); reads need not wait for it.
+			// The quota for changes belongs to the cluster (KIP-599); reads need not wait for it.
 			r.mutationsThrottled = until
 		} else {
 			n.throttled = until
@@ -89,7 +89,7 @@ func (r *router) release(n *node, c *conn, mutation bool) {
 		c.broken = c.broken || throttle > maxHonoured
 	}
 	if c.cluster != "" && r.pin.refuses(c.cluster) {
-		c.broken = true // its address may lead to the right cluster again when it is needed next
+		c.broken = true // its address may lead to the right cluster again at the next use
 	}
 	var gone []*conn
 	if c.broken || r.retired || r.nodes[n.addr] != n {
@@ -104,7 +104,7 @@ func (r *router) release(n *node, c *conn, mutation bool) {
 	closeAll(gone)
 }
 
-// openOn opens a connection for which take gave leave.
+// openOn opens a connection that take permitted.
 func (r *router) openOn(ctx context.Context, n *node) (*conn, error) {
 	limit := r.settings.dialTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -123,20 +123,20 @@ func (r *router) openOn(ctx context.Context, n *node) (*conn, error) {
 	return c, err
 }
 
-// wake notifies callers that wait for a connection that there may be one. The lock is held.
+// wake notifies callers that wait for a connection that there may be one. The caller holds the lock.
 func (r *router) wake() {
 	close(r.released)
 	r.released = make(chan struct{})
 }
 
-// scheduleSweep makes sure that idle connections are closed some time. The lock is held.
+// scheduleSweep schedules closing idle connections. The caller holds the lock.
 func (r *router) scheduleSweep() {
 	if r.sweeper == nil {
 		r.sweeper = time.AfterFunc(maxIdle, r.sweep)
 	}
 }
 
-// sweep closes connections that were idle for too long, and comes again while there are others.
+// sweep closes connections that were idle for too long, and schedules itself again while there are others.
 func (r *router) sweep() {
 	var gone []*conn
 	r.mu.Lock()

@@ -28,7 +28,7 @@ func pooled(t *testing.T, o kafkatest.Options) (*kafkatest.Embedded, *Admin) {
 	return e, a
 }
 
-// connections counts the open connections, and those of them that are idle.
+// connections counts the open connections, and the idle ones among them.
 func connections(a *Admin) (open, idle int) {
 	r := a.current
 	r.mu.Lock()
@@ -40,7 +40,7 @@ func connections(a *Admin) (open, idle int) {
 	return open, idle
 }
 
-// atOnce makes n calls that are all in flight at one time: the fault holds each of them until all are there.
+// atOnce makes n calls that are all in flight at once: the fault holds each of them until all have arrived.
 func atOnce(t *testing.T, e *kafkatest.Embedded, n int, f kafkatest.Fault, call func() error) {
 	t.Helper()
 	f.Count, f.Delay = n, time.Hour
@@ -108,7 +108,7 @@ func TestNoMoreConnectionsThanAllowed(t *testing.T) {
 	}
 }
 
-// TestMutedConnectionsDoNotStarveReads: each of the changes leaves a connection behind from which the broker reads nothing for a while.
+// TestMutedConnectionsDoNotStarveReads: each of the changes leaves a connection from which the broker reads nothing for a while.
 func TestMutedConnectionsDoNotStarveReads(t *testing.T) {
 	e, a := pooled(t, kafkatest.Options{})
 	var mu sync.Mutex

@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// proxy is an address that leads to a broker, and can be made to lead to another one, like a name or a load balancer. Connections end where
-// they began.
+// proxy is an address that leads to a broker and can be redirected to another one, like a DNS name or a load balancer. Open connections
+// keep their target.
 type proxy struct {
 	listener net.Listener
 	running  sync.WaitGroup
@@ -41,14 +41,14 @@ func newProxy(t *testing.T, target string) *proxy {
 
 func (p *proxy) addr() string { return p.listener.Addr().String() }
 
-// accepted is how many connections there were.
+// accepted returns the number of connections so far.
 func (p *proxy) accepted() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.served
 }
 
-// lead makes the connections from now on go to target.
+// lead redirects later connections to target.
 func (p *proxy) lead(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +74,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// serve carries bytes both ways until one side is closed.
+// serve copies bytes in both directions until one side is closed.
 func (p *proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	p.served++
@@ -101,7 +101,7 @@ func (p *proxy) serve(client net.Conn) {
 	delete(p.open, broker)
 }
 
-// fronted is a cluster that clients know by the addresses of proxies only.
+// fronted is a cluster that clients reach through proxies only.
 type fronted struct {
 	*kafkatest.Embedded
 	own     []string // the brokers' own addresses
@@ -122,7 +122,7 @@ func embedFronted(t *testing.T, o kafkatest.Options) *fronted {
 	return f
 }
 
-// config is a client's, by way of the proxies.
+// config returns a client's configuration with the proxies' addresses.
 func (f *fronted) config() kafka.Config {
 	cfg := quick(f.Embedded)
 	cfg.Bootstrap = nil
@@ -132,7 +132,7 @@ func (f *fronted) config() kafka.Config {
 	return cfg
 }
 
-// lead makes all addresses lead to another cluster.
+// lead redirects all addresses to another cluster.
 func (f *fronted) lead(other *kafkatest.Embedded) {
 	addrs := other.Bootstrap()
 	for i, p := range f.proxies {
@@ -140,7 +140,7 @@ func (f *fronted) lead(other *kafkatest.Embedded) {
 	}
 }
 
-// leadBack makes all addresses lead where they should.
+// leadBack redirects all addresses to the cluster itself.
 func (f *fronted) leadBack() {
 	for i, p := range f.proxies {
 		p.lead(f.own[i])

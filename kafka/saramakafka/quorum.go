@@ -10,11 +10,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// metadataLog is the topic of the metadata quorum; partition 0 is all it has.
+// metadataLog is the topic of the metadata quorum, which has only partition 0.
 const metadataLog = "__cluster_metadata"
 
-// DescribeQuorum implements kafka.QuorumReader. Brokers forward to the leader; a controller that is not the leader reports that, and
-// another is asked.
+// DescribeQuorum implements kafka.QuorumReader. Brokers forward the request to the leader; a controller that is not the leader reports
+// that, and the router tries another one.
 func (c *client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	var answer *kmsg.DescribeQuorumResponse
 	err := c.ask(ctx, &request{name: "DescribeQuorum", broker: anyBroker, leader: true, run: func(ctx context.Context, c *conn) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// TestTheQuorumArrivesAsItIs in every version that brokers answer with: what a version lacks is unknown, not zero.
+// TestTheQuorumArrivesAsItIs checks each version of the response: fields that a version lacks are unknown, not zero.
 func TestTheQuorumArrivesAsItIs(t *testing.T) {
 	sent := kmsg.NewPtrDescribeQuorumResponse()
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
@@ -73,7 +73,7 @@ func TestTheQuorumArrivesAsItIs(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotTheLeaderSaysSo at either of the two places that Kafka has for it.
+// TestWhoIsNotTheLeaderSaysSo checks both places where Kafka may put that error.
 func TestWhoIsNotTheLeaderSaysSo(t *testing.T) {
 	answer := func(whole, partition int16) *kmsg.DescribeQuorumResponse {
 		resp := kmsg.NewPtrDescribeQuorumResponse()

@@ -14,10 +14,10 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// requestDescribeCluster is the request that also keeps the table up to date.
+// requestDescribeCluster is the request whose answer also updates the table.
 const requestDescribeCluster = "DescribeCluster"
 
-// maxTableAge is how long the table of brokers is believed without a failure.
+// maxTableAge is the age at which the table of brokers is read again, without a failure.
 const maxTableAge = 5 * time.Minute
 
 // nodeKind is the kind of nodes that a router knows, and the endpoint type that it requests in DescribeCluster (KIP-919).
@@ -37,11 +37,11 @@ func (k nodeKind) String() string {
 	return "broker"
 }
 
-// router knows the brokers of one cluster, or its controllers, and chooses one for each request. What is said of brokers holds for both.
+// router tracks the brokers of one cluster, or its controllers, and chooses one for each request. Comments about brokers apply to both.
 //
-// In KRaft every broker forwards what only the controller can do, so requests stay with one broker, whichever works, and move on when it
-// fails: few connections, and no time lost with brokers known to be away. The bootstrap addresses are the way back
-// when none of the known brokers is where it was.
+// In KRaft every broker forwards requests that only the controller can execute, so requests stay with one working broker, and move to
+// another when it fails: this needs few connections, and loses no time with unavailable brokers. The bootstrap addresses are used again
+// when none of the known brokers can be reached.
 type router struct {
 	settings *settings
 	pin      *pin
@@ -50,15 +50,15 @@ type router struct {
 	mu       sync.Mutex
 	nodes    map[string]*node // by address; known brokers and bootstrap addresses
 	table    []*node          // the known brokers
-	fenced   map[int32]*node  // those not in service, by id; they are asked only for what no other can answer
+	fenced   map[int32]*node  // those not in service, by id; used only for requests that no other node can answer
 	tableOf  string           // the id of their cluster
 	seeds    []*node          // the bootstrap addresses
 	cursor   int              // where in the table to start
-	learned  time.Time        // when the table was learned; zero: it must be
+	learned  time.Time        // when the table was read; zero if it must be read
 	learning bool
 
 	controller        int32
-	controllerMatters bool // some broker answered NOT_CONTROLLER: changes go to the controller first
+	controllerMatters bool // a broker answered NOT_CONTROLLER: changes go to the controller first
 
 	mutationsThrottled time.Time
 	released           chan struct{} // closed, and replaced, when a connection was released
@@ -68,7 +68,7 @@ type router struct {
 
 func newRouter(s *settings, p *pin, kind nodeKind) *router {
 	r := &router{settings: s, pin: p, kind: kind, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
-	r.controllerMatters = kind == controllers // they forward nothing
+	r.controllerMatters = kind == controllers // controllers forward nothing
 	for _, addr := range s.bootstrap {
 		if r.nodes[addr] == nil {
 			n := &node{addr: addr, id: -1}
@@ -79,7 +79,7 @@ func newRouter(s *settings, p *pin, kind nodeKind) *router {
 	return r
 }
 
-// choice is the result of pick: a node with a connection or with permission to open one; or a wait; or that none is left.
+// choice is the result of pick: a node with a connection or with permission to open one; or a wait; or none if no node is left.
 type choice struct {
 	node     *node
 	conn     *conn
@@ -89,7 +89,7 @@ type choice struct {
 	none     bool
 }
 
-// pick chooses a broker among those that were not tried.
+// pick chooses a broker that was not tried yet.
 func (r *router) pick(t *trial) choice {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *router) pick(t *trial) choice {
 	return c
 }
 
-// candidates lists all brokers that can answer, in the order in which to try them. The lock is held.
+// candidates lists all brokers that can answer, in the order in which to try them. The caller holds the lock.
 func (r *router) candidates(req *request) []*node {
 	out := make([]*node, 0, len(r.table)+len(r.seeds)+1)
 	first := req.broker
@@ -152,14 +152,14 @@ func (r *router) candidates(req *request) []*node {
 		out = append(out, r.table[(r.cursor+i)%len(r.table)])
 	}
 	for _, n := range r.seeds {
-		if n.id < 0 { // else it stands in the table
+		if n.id < 0 { // otherwise it is in the table
 			out = append(out, n)
 		}
 	}
 	return out
 }
 
-// knows reports whether the address of a broker of this id is known.
+// knows reports whether the address of the broker with this id is known.
 func (r *router) knows(id int32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func (r *router) known() int {
 	return max(len(r.table), len(r.seeds))
 }
 
-// failed notes that a broker did not answer.
+// failed records that a broker did not answer.
 func (r *router) failed(n *node) {
 	r.mu.Lock()
 	r.avoid(n)
@@ -182,7 +182,7 @@ func (r *router) failed(n *node) {
 	closeAll(gone)
 }
 
-// avoid makes others preferred to a broker for a while, and the table be learned again. The lock is held.
+// avoid makes the router prefer other brokers for a while, and read the table again. The caller holds the lock.
 func (r *router) avoid(n *node) {
 	n.failed(time.Now())
 	r.learned = time.Time{}
@@ -191,7 +191,7 @@ func (r *router) avoid(n *node) {
 	}
 }
 
-// worked notes that a broker answered.
+// worked records that a broker answered.
 func (r *router) worked(n *node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,8 +206,8 @@ func (r *router) purge(n *node) {
 	closeAll(gone)
 }
 
-// notController notes that a broker refused a change for not being the controller, which brokers of KRaft don't do while they
-// can forward. The table must be learned again.
+// notController records that a broker rejected a change because it is not the controller, which KRaft brokers don't do while they can
+// forward. The table must be read again.
 func (r *router) notController() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,7 +215,7 @@ func (r *router) notController() {
 	r.learned = time.Time{}
 }
 
-// startLearning reports whether the caller is to learn the table; it must then call learn or stopLearning.
+// startLearning reports whether the caller should read the table; it must then call learn or stopLearning.
 func (r *router) startLearning(n *node) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,7 +226,7 @@ func (r *router) startLearning(n *node) bool {
 	return true
 }
 
-// stopLearning ends what startLearning began. A broker that answers and can't tell is not asked with every request.
+// stopLearning ends what startLearning began. A broker that answers without a table is not asked again with every request.
 func (r *router) stopLearning(answered bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -236,10 +236,10 @@ func (r *router) stopLearning(answered bool) {
 	}
 }
 
-// silenceTime is how long a broker is not asked again for what it would not tell.
+// silenceTime is how long a broker is not asked again for a table that it did not return.
 const silenceTime = 10 * time.Second
 
-// wasSilent notes that a broker dropped the connection rather than answer DescribeCluster. Something on the way may forbid just that.
+// wasSilent records that a broker dropped the connection instead of answering DescribeCluster. A proxy may block just that request.
 func (r *router) wasSilent(ctx context.Context, n *node, c *conn) {
 	if !c.fresh || errors.Is(ctx.Err(), context.Canceled) {
 		return // a closed idle connection, or a caller that gave up, is no evidence about the broker
@@ -255,7 +255,7 @@ func (r *router) isSilent(n *node) bool {
 	return time.Now().Before(n.silent)
 }
 
-// describeCluster asks a node for all nodes of its kind, and learns them.
+// describeCluster requests all nodes of the router's kind from a node, and stores them.
 func (r *router) describeCluster(ctx context.Context, c *conn) (*sarama.DescribeClusterResponse, error) {
 	var resp *sarama.DescribeClusterResponse
 	err := c.typed(ctx, func(b *sarama.Broker) (err error) {
@@ -276,8 +276,7 @@ func (r *router) describeCluster(ctx context.Context, c *conn) (*sarama.Describe
 	return resp, nil
 }
 
-// learn takes over a description of the cluster, unless it is another one than the client is bound to. Brokers that are gone lose their
-// idle connections.
+// learn stores a description of the cluster, unless the client is pinned to another one. It closes the idle connections of removed brokers.
 func (r *router) learn(resp *sarama.DescribeClusterResponse) {
 	var gone []*conn
 	r.mu.Lock()

@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// login has the credentials with which a session logs in its connections.
+// login contains the credentials for the connections of a session.
 type login struct {
 	mechanism          kafka.SASLMechanism
 	username, password string
@@ -19,8 +19,8 @@ type login struct {
 	token              func(context.Context) (string, map[string]string, error)
 }
 
-// newLogin checks the port's login, or returns nil for none. The SCRAM client is shared by all connections of a session: it remembers the
-// salted password, which is what makes SCRAM slow.
+// newLogin checks the port's login, or returns nil for none. All connections of a session share the SCRAM client, which caches the salted
+// password, because computing that is what makes SCRAM slow.
 func newLogin(cfg *kafka.SASL) (*login, error) {
 	if cfg == nil {
 		return nil, nil
@@ -87,7 +87,7 @@ func (s *scramConversation) Step(challenge string) (string, error) {
 // Done implements sarama.SCRAMClient.
 func (s *scramConversation) Done() bool { return s.conversation.Done() }
 
-// loginRefused marks an error that the login itself produced, on either side.
+// loginRefused marks an error of the login itself, on either side.
 type loginRefused struct{ cause error }
 
 func (e *loginRefused) Error() string { return e.cause.Error() }
@@ -99,8 +99,8 @@ type tokenFailed struct{ cause error }
 func (e *tokenFailed) Error() string { return "no OAUTHBEARER token: " + e.cause.Error() }
 func (e *tokenFailed) Unwrap() error { return e.cause }
 
-// Token implements sarama.AccessTokenProvider for one connection: at its opening, and when the broker wants the
-// session renewed (KIP-368). It returns when the present call ends, even if the source of tokens does not.
+// Token implements sarama.AccessTokenProvider for one connection: at its opening, and when the broker requests a renewal of the session
+// (KIP-368). It returns when the present call ends, even if the source of tokens does not.
 func (c *conn) Token() (*sarama.AccessToken, error) {
 	type answer struct {
 		token *sarama.AccessToken

@@ -22,7 +22,7 @@ const (
 	defaultClientID       = "kafka-operators"
 )
 
-// settings are a kafka.Config that was checked and made ready for use. They never change.
+// settings are a checked kafka.Config. They are immutable.
 type settings struct {
 	bootstrap      []string
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
@@ -82,11 +82,11 @@ func newSettings(cfg kafka.Config) (*settings, error) {
 	return s, s.validateSarama()
 }
 
-// saramaConfig is the configuration that all connections share. TLS is not in it: the stream that sarama gets is open already.
+// saramaConfig returns the configuration that all connections share. It excludes TLS, because sarama gets an open stream.
 func saramaConfig(clientID string) *sarama.Config {
 	conf := sarama.NewConfig()
 	conf.ClientID = clientID
-	// An upper bound only: each request is reduced to what the broker serves.
+	// An upper bound only: each request uses a version that the broker serves.
 	conf.Version = sarama.MaxVersion
 	conf.ApiVersionsRequest = true
 	conf.Net.MaxOpenRequests = 1
@@ -97,7 +97,7 @@ func saramaConfig(clientID string) *sarama.Config {
 	return conf
 }
 
-// validateSarama finds at the start what sarama would otherwise refuse at each connection.
+// validateSarama checks at the start what sarama would otherwise reject at each connection.
 func (s *settings) validateSarama() error {
 	conf := *s.sarama
 	if s.login != nil {
@@ -107,5 +107,5 @@ func (s *settings) validateSarama() error {
 	return conf.Validate()
 }
 
-// addresses names the bootstrap addresses for messages.
+// addresses formats the bootstrap addresses for messages.
 func (s *settings) addresses() string { return "bootstrap " + strings.Join(s.bootstrap, ",") }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxRecords is the weight of one request that changes something. A KRaft controller writes the records of one request as one batch of
-	// at most 10,000 (KAFKA-17870), and refuses or, before 3.9, dies of more. The margin is for records that we don't foresee.
+	// maxRecords is the maximum weight of a changing request. A KRaft controller writes the records of one request as one batch of at most
+	// 10,000 (KAFKA-17870), and rejects more or, before 3.9, crashes. The margin is for records that we don't foresee.
 	maxRecords = 2000
 	// maxChanges bounds the items of such a request.
 	maxChanges = 500
@@ -21,12 +21,12 @@ const (
 	// maxNames and maxConfigs bound the answers to reads: about 1 MB each.
 	maxNames   = 1000
 	maxConfigs = 500
-	// longText is from where on an item's texts give it a request of its own, after all others: a broker that can't deal with them drops the
-	// connection, and what else was in the request.
+	// longText is the size of texts from which an item gets a request of its own, after all others: a broker that can't process them drops
+	// the connection, with everything in the request.
 	longText = 8 * 1024
 )
 
-// batch describes a request that carries many items of type I, each of which is answered on its own by an R. K identifies an item.
+// batch describes a request with many items of type I, each of which has its own answer R. K identifies an item.
 type batch[K comparable, I, R any] struct {
 	name      string
 	repeat    repeat
@@ -37,17 +37,17 @@ type batch[K comparable, I, R any] struct {
 
 	key    func(I) K
 	weight func(I) int
-	// text, if set, is how many bytes of text an item has.
+	// text, if set, returns the number of bytes of text in an item.
 	text func(I) int
 	// equal reports whether two items with one key request the same. If not, neither is sent.
 	equal func(a, b I) bool
 	// refuse, if set, returns why an item can't be sent.
 	refuse func(I) error
-	// broker, if set, names the broker that alone can answer for an item, or anyBroker.
+	// broker, if set, returns the only broker that can answer for an item, or anyBroker.
 	broker func(I) int32
 	// send sends one request and returns the answers.
 	send func(ctx context.Context, c *conn, items []I) (map[K]R, error)
-	// failure makes an answer of an error, and reason takes it out again.
+	// failure converts an error to an answer, and reason converts it back.
 	failure func(error) R
 	reason  func(R) error
 }
@@ -86,8 +86,8 @@ type sending[K comparable, R any] struct {
 	err     error
 }
 
-// sendAll sends all parts. Those that single brokers must answer go out at once, each with its own time, so that a broker that hangs holds
-// up no other part; the rest goes one after the other.
+// sendAll sends all parts. Parts for single brokers are sent concurrently, each with its own timeout, so that a broker that hangs delays no
+// other part; the other parts are sent one after the other.
 func (b *batch[K, I, R]) sendAll(ctx context.Context, r *router, parts [][]I) []sending[K, R] {
 	out := make([]sending[K, R], len(parts))
 	var single, others []func()
@@ -115,7 +115,7 @@ func inOrder(functions []func()) {
 	}
 }
 
-// brokerOf returns the broker that alone can answer for an item, or anyBroker.
+// brokerOf returns the only broker that can answer for an item, or anyBroker.
 func (b *batch[K, I, R]) brokerOf(item I) int32 {
 	if b.broker == nil {
 		return anyBroker
@@ -123,10 +123,10 @@ func (b *batch[K, I, R]) brokerOf(item I) int32 {
 	return b.broker(item)
 }
 
-// changes reports whether the request is a write. For a read, it does not matter whether it arrived.
+// changes reports whether the request is a write. For a read, it does not matter whether it was executed.
 func (b *batch[K, I, R]) changes() bool { return b.maxWeight > 0 }
 
-// distinct returns the items to send: each key once, and none that is refused here. The others are answered in out.
+// distinct returns the items to send: each key once, and only valid ones. It answers the others in out.
 func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 	at := make(map[K]int, len(items))
 	kept := make([]I, 0, len(items))
@@ -162,7 +162,7 @@ func (b *batch[K, I, R]) distinct(items []I, out map[K]R) []I {
 	return pending
 }
 
-// parts cuts items into requests, each of which goes to one broker.
+// parts splits items into requests, each of which goes to one broker.
 func (b *batch[K, I, R]) parts(items []I) [][]I {
 	groups := map[int32][]I{}
 	var alone [][]I
@@ -181,7 +181,7 @@ func (b *batch[K, I, R]) parts(items []I) [][]I {
 	return append(parts, alone...)
 }
 
-// split cuts items into parts that one request may carry.
+// split splits items into parts that fit into one request.
 func (b *batch[K, I, R]) split(items []I) [][]I {
 	var parts [][]I
 	start, weight := 0, 0
@@ -199,7 +199,7 @@ func (b *batch[K, I, R]) split(items []I) [][]I {
 	return append(parts, items[start:])
 }
 
-// part sends one part and answers its items in out. The error, if any, stands in the answers as well.
+// part sends one part and stores the answers in out, including the error, if any.
 func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map[K]R) (sent bool, err error) {
 	pending := items
 	var notController map[K]R
@@ -266,7 +266,7 @@ func (b *batch[K, I, R]) without(items []I, refused map[K]error) []I {
 	})
 }
 
-// accept moves answers to out, and returns the items that must be asked again because the broker was not the controller.
+// accept moves answers to out, and returns the items that must be sent again because the broker was not the controller.
 func (b *batch[K, I, R]) accept(items []I, answers, out map[K]R) []I {
 	var again []I
 	for _, item := range items {
@@ -285,8 +285,8 @@ func (b *batch[K, I, R]) accept(items []I, answers, out map[K]R) []I {
 	return again
 }
 
-// tooLarge reports whether the controller refused all items because together they were too many. A policy may use the same code, so the
-// text decides.
+// tooLarge reports whether the controller rejected all items because there were too many. A policy may use the same code, so it checks the
+// text.
 func (b *batch[K, I, R]) tooLarge(items []I, out map[K]R) bool {
 	if !b.changes() || len(items) < 2 {
 		return false
@@ -300,9 +300,9 @@ func (b *batch[K, I, R]) tooLarge(items []I, out map[K]R) bool {
 	return true
 }
 
-// isTooLarge recognizes the controller's words: "Excessively large number of partitions per request." (ReplicationControlManager),
-// "Unable to perform excessively large batch operation." (ReplicationControlManager, ConfigurationControlManager), and "Attempted to
-// atomically commit 12345 records, but maxRecordsPerBatch is 10000" (QuorumController).
+// isTooLarge detects the controller's messages: "Excessively large number of partitions per request." (ReplicationControlManager), "Unable
+// to perform excessively large batch operation." (ReplicationControlManager, ConfigurationControlManager), and "Attempted to atomically
+// commit 12345 records, but maxRecordsPerBatch is 10000" (QuorumController).
 func isTooLarge(err *kafka.Error) bool {
 	text := strings.ToLower(err.Message)
 	switch err.Code {

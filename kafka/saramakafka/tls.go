@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// tlsConfig turns the port's PEM into a tls.Config without a server name, or returns nil for plain connections.
+// tlsConfig converts the port's PEM to a tls.Config without a server name, or returns nil for plain connections.
 func tlsConfig(cfg *kafka.TLS) (*tls.Config, error) {
 	if cfg == nil {
 		return nil, nil
@@ -35,7 +35,7 @@ func tlsConfig(cfg *kafka.TLS) (*tls.Config, error) {
 		out.Certificates = []tls.Certificate{pair}
 	}
 	if cfg.SkipHostnameVerification {
-		// crypto/tls can only skip everything, so the chain is verified here.
+		// crypto/tls can only skip all checks, so VerifyConnection verifies the chain.
 		out.InsecureSkipVerify = true
 		out.VerifyConnection = verifyChain(out.RootCAs)
 	}
@@ -56,8 +56,8 @@ func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	}
 }
 
-// open opens a TCP connection and, where configured, TLS on it. It returns both, because closing the TCP connection is what
-// aborts a call at once: closing a tls.Conn first tries to send an alert.
+// open opens a TCP connection and, if configured, TLS on it. It returns both, because closing the TCP connection aborts a call at once:
+// closing a tls.Conn first tries to send an alert.
 func (s *settings) open(ctx context.Context, addr string) (tcp, stream net.Conn, err error) {
 	config := s.tls
 	tcp, err = s.dial(ctx, "tcp", addr)
@@ -81,7 +81,7 @@ func (s *settings) open(ctx context.Context, addr string) (tcp, stream net.Conn,
 	return tcp, secure, nil
 }
 
-// isTLSRefusal reports whether err is a certificate or handshake that one side refused, as opposed to a network failure.
+// isTLSRefusal reports whether err is a certificate or handshake that one side rejected, as opposed to a network failure.
 func isTLSRefusal(err error) bool {
 	var (
 		verification *tls.CertificateVerificationError
@@ -90,14 +90,14 @@ func isTLSRefusal(err error) bool {
 	return errors.As(err, &verification) || errors.As(err, &record) || isAlert(err)
 }
 
-// isAlert reports whether the peer sent an alert, which has no exported type. In TLS 1.3 the refusal of a client certificate arrives after
-// the handshake, with the first read.
+// isAlert reports whether the peer sent an alert, which has no exported type. In TLS 1.3, the rejection of a client certificate arrives
+// after the handshake, with the first read.
 func isAlert(err error) bool {
 	var operation *net.OpError
 	return errors.As(err, &operation) && operation.Op == "remote error" && strings.HasPrefix(operation.Err.Error(), "tls: ")
 }
 
-// tlsFailure returns what ended a handshake that one side refused.
+// tlsFailure returns why one side rejected a handshake.
 func tlsFailure(err error) kafka.TLSFailure {
 	var invalid x509.CertificateInvalidError
 	switch {

@@ -68,11 +68,11 @@ func (a *Admin) listTopics(ctx context.Context, broker int32) ([]kafka.Topic, er
 		}
 		out = make([]kafka.Topic, 0, len(resp.Topics))
 		for i, t := range resp.Topics {
-			// Others are being created or deleted while we ask.
+			// Topics with an error are being created or deleted at this moment.
 			if t.Err == sarama.ErrNoError {
 				out = append(out, topic(t))
 			}
-			resp.Topics[i] = nil // there may be many: sarama's view of a topic need not outlive ours
+			resp.Topics[i] = nil // there may be many: free sarama's copy of a topic early
 		}
 		return nil
 	}
@@ -84,7 +84,7 @@ func (a *Admin) listTopics(ctx context.Context, broker int32) ([]kafka.Topic, er
 	return out, nil
 }
 
-// metadata asks for topics, or for all of them if names is empty, and never creates one (docs/decisions/kafkas-words.md).
+// metadata reads topics, or all of them if names is empty, and never creates one (docs/decisions/kafkas-words.md).
 func metadata(ctx context.Context, c *conn, names []string) (*sarama.MetadataResponse, error) {
 	var resp *sarama.MetadataResponse
 	err := c.typed(ctx, func(b *sarama.Broker) (err error) {

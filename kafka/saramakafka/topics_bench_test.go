@@ -20,8 +20,8 @@ const (
 	perTopic        = 50
 )
 
-// BenchmarkListTopics reads the topics of a cluster of 1,000 brokers and 200,000 partitions with three replicas each, from a broker that
-// has the answer ready: what is left is the client's own work.
+// BenchmarkListTopics reads the topics of a cluster of 1,000 brokers and 200,000 partitions with three replicas each. The broker has the
+// answer ready, so the client's own work is measured.
 func BenchmarkListTopics(b *testing.B) {
 	a := largeCluster(b)
 	topics, err := a.ListTopics(b.Context())
@@ -44,7 +44,7 @@ func BenchmarkListTopics(b *testing.B) {
 	runtime.KeepAlive(topics)
 }
 
-// TestListTopicsOfALargeCluster holds the same to what was asked, and the memory that it takes to a bound.
+// TestListTopicsOfALargeCluster checks the result, and bounds the memory of the same call.
 func TestListTopicsOfALargeCluster(t *testing.T) {
 	a := largeCluster(t)
 	var before, after runtime.MemStats
@@ -56,7 +56,7 @@ func TestListTopicsOfALargeCluster(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	checkLarge(t, topics)
-	// All that was allocated on the way, whether it lives or not.
+	// All allocations, whether they are still in use or not.
 	if mib := (after.TotalAlloc - before.TotalAlloc) >> 20; mib > 100 {
 		t.Errorf("it took %d MiB", mib)
 	}
@@ -134,7 +134,7 @@ func largeAnswer() []byte {
 	return resp.AppendTo([]byte{0})
 }
 
-// serveLarge is the broker: it says that it serves ApiVersions and Metadata only.
+// serveLarge is the broker. It advertises ApiVersions and Metadata only.
 func serveLarge(conn net.Conn, large []byte) {
 	defer func() { _ = conn.Close() }()
 	for {

@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
-// badWishes asks a cluster for what it must refuse, and returns its words.
+// badWishes makes requests that a cluster must reject, and returns its messages.
 func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 	t.Helper()
 	value := func(s string) *string { return &s }
@@ -55,7 +55,7 @@ func badWishes(t *testing.T, a kafka.Admin) map[string]string {
 	return words
 }
 
-// badChanges adds what a cluster says to changes of topics.
+// badChanges adds a cluster's messages for invalid changes of topics.
 func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
 	t.Helper()
 	increased, err := a.CreatePartitions(t.Context(), []kafka.PartitionIncrease{{Topic: "taken", Total: 3}, {Topic: "dotted.name", Total: 1},
@@ -92,7 +92,7 @@ func badChanges(t *testing.T, a kafka.Admin, words map[string]string) {
 	words["delete unknown"] = said(deleted[kafka.TopicID{1}])
 }
 
-// badFeatures adds what a cluster says to changes of itself.
+// badFeatures adds a cluster's messages for invalid changes of features.
 func badFeatures(t *testing.T, a kafka.Admin, words map[string]string) {
 	t.Helper()
 	for what, updates := range map[string]map[string]kafka.FeatureUpdate{
@@ -115,7 +115,7 @@ func said(err error) string {
 	return err.Error()
 }
 
-// TestTheFakesSpeakAsKafkaDoes compares what users get to read. It also compares the topics' default settings.
+// TestTheFakesSpeakAsKafkaDoes compares the messages that users read, and the topics' default settings.
 func TestTheFakesSpeakAsKafkaDoes(t *testing.T) {
 	c := realCluster(t, realkafka.Options{})
 	adapter, fake := connect(t, kafka.Config{Bootstrap: c.Bootstrap()}), memory.New(memory.Options{}).Client("User:test", nil)
@@ -134,7 +134,7 @@ func TestTheFakesSpeakAsKafkaDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The same keys and defaults. Where a value comes from differs: a broker's own file is no default.
+	// The same keys and defaults. The sources of values may differ: a value in a broker's file is no default.
 	for key, e := range actual[resource].Entries {
 		if f, ok := faked[resource].Entries[key]; !ok || e.Source == kafka.SourceDefault && f.Value != e.Value {
 			t.Errorf("%s is %q in Kafka, %q in the fake", key, e.Value, f.Value)

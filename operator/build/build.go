@@ -15,9 +15,9 @@ var version string
 
 // Info describes a build.
 type Info struct {
-	// Version is the release, such as 1.2.3; devel for a build that is none.
+	// Version is the release, such as 1.2.3; devel for a build that is no release.
 	Version string
-	// Revision is the commit, with "-dirty" for one with changes; unknown where the build does not record it.
+	// Revision is the commit, with "-dirty" if the build has uncommitted changes; unknown if the build does not record it.
 	Revision string
 	// Go is the version of the compiler, Platform is GOOS/GOARCH.
 	Go, Platform string

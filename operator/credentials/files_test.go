@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
-// A program with files beside Secrets: what belongs together, and what contradicts.
+// A program that accepts files as well as Secrets: which settings belong together, and which contradict each other.
 func TestFiles(t *testing.T) {
 	login := func(more ...string) map[string]string {
 		v := map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "scram-sha-512", "STRIMZI_SASL_USERNAME": "me"}

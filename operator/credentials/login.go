@@ -10,7 +10,7 @@ import (
 // credentialsMissing is Strimzi's text.
 const credentialsMissing = "SASL credentials are not set"
 
-// completeLogin makes a login of the settings.
+// completeLogin builds a login from the settings.
 func (s *Settings) completeLogin(r *settings.Reading) {
 	if !r.OK(envSASLEnabled) {
 		return
@@ -49,7 +49,7 @@ func (s *Settings) completeNoLogin(r *settings.Reading) {
 	s.Result.SASL, s.Files.Password = credentials.SASL{}, ""
 }
 
-// onePassword demands that at most one place holds the password. env is the variable that holds it outside of Secrets and files.
+// onePassword requires that at most one place contains the password. env is the variable for it outside of Secrets and files.
 func (s *Settings) onePassword(r *settings.Reading, env string, password credentials.Masked) bool {
 	switch {
 	case s.Result.SASL.Secret != "" && s.Files.Password != "":
@@ -64,7 +64,7 @@ func (s *Settings) onePassword(r *settings.Reading, env string, password credent
 	return false
 }
 
-// completeCustom lets STRIMZI_SASL_CUSTOM_CONFIG_JSON replace the simple settings. Strimzi ignores those silently then.
+// completeCustom lets STRIMZI_SASL_CUSTOM_CONFIG_JSON replace the simple settings, with a warning. Strimzi ignores those silently.
 func (s *Settings) completeCustom(r *settings.Reading) {
 	sasl := &s.Result.SASL
 	elsewhere := sasl.Secret != "" || s.Files.Password != ""
@@ -90,7 +90,8 @@ func (s *Settings) completeCustom(r *settings.Reading) {
 	*sasl = custom
 }
 
-// warnOfReplaced warns about simple settings beside STRIMZI_SASL_CUSTOM_CONFIG_JSON. The username applies if the password is elsewhere.
+// warnOfReplaced warns about simple settings beside STRIMZI_SASL_CUSTOM_CONFIG_JSON. The username still applies if the password is in a
+// Secret or a file.
 func warnOfReplaced(r *settings.Reading, elsewhere bool) {
 	for _, env := range []string{envSASLMechanism, envSASLPassword, envSASLUsername} {
 		if r.Given(env) && (env != envSASLUsername || !elsewhere) {

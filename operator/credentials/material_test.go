@@ -22,7 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// pair makes a self-signed certificate and its key, in PEM.
+// pair returns a self-signed certificate and its key, in PEM.
 func pair(t *testing.T, name string) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -56,7 +56,7 @@ func readSettings(p Program, variables map[string]string) (*Settings, *settings.
 	return s, r
 }
 
-// parse reads settings that are in order.
+// parse reads valid settings.
 func parse(t *testing.T, variables map[string]string) credentials.Settings {
 	t.Helper()
 	s, r := readSettings(Program{}, variables)
@@ -66,7 +66,7 @@ func parse(t *testing.T, variables map[string]string) credentials.Settings {
 	return s.Result
 }
 
-// kafkaConfig is what a Watcher makes of the Secrets.
+// kafkaConfig returns the configuration that a Watcher makes of the Secrets.
 func kafkaConfig(s credentials.Settings, secrets map[string]*corev1.Secret) (kafka.Config, error) {
 	m, err := read(s, secrets)
 	if err != nil {

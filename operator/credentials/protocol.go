@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// completeTLS checks what belongs together in the settings of certificates.
+// completeTLS checks certificate settings that depend on each other.
 func (s *Settings) completeTLS(r *settings.Reading) {
 	tls := &s.Result.TLS
 	named := tls.KeyEntry != "" || tls.CertEntry != ""
@@ -32,8 +32,8 @@ func (s *Settings) completeTLS(r *settings.Reading) {
 	}
 }
 
-// completeProtocol derives the protocol, or finds contradictions between the given one and other settings. A contradiction is an error: a
-// guess would send a password in the clear, or not log in at all.
+// completeProtocol derives the protocol, or finds contradictions between the given one and other settings. A contradiction is an error,
+// because a guess might send a password unencrypted, or not log in at all.
 func (s *Settings) completeProtocol(r *settings.Reading) {
 	tls, given := s.Result.TLS, s.Result.Protocol
 	certificates := tls.TrustSecret != "" || tls.IdentitySecret != "" || s.Files.CA != "" || s.Files.Cert != "" || s.Encrypt
@@ -79,7 +79,7 @@ func (s *Settings) certificatePlaces() string {
 	return "Secrets"
 }
 
-// warnOfClearText warns about a login that others on the network can read. SCRAM does not send the password.
+// warnOfClearText warns about a login whose password others on the network can read. SCRAM does not send the password.
 func (s *Settings) warnOfClearText(r *settings.Reading) {
 	if s.Result.Protocol != credentials.ProtocolSASLPlaintext {
 		return

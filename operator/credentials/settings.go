@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// The variables that more than one place names.
+// The variables that are used in several places.
 const (
 	envBootstrap      = "STRIMZI_KAFKA_BOOTSTRAP_SERVERS"
 	envNamespace      = "STRIMZI_CLUSTER_NAMESPACE"
@@ -30,22 +30,22 @@ const (
 	envSASLCustom     = "STRIMZI_SASL_CUSTOM_CONFIG_JSON"
 )
 
-// Files are paths to what Secrets hold otherwise. An empty path is none. A file overrides a Secret.
+// Files are paths of files that replace Secrets. An empty path means no file. A file overrides a Secret.
 type Files struct {
-	// CA holds the certificates to trust (PEM), Cert and Key the program's own certificate and its key.
+	// CA contains the certificates to trust (PEM), Cert and Key the program's own certificate and its key.
 	CA, Cert, Key string
-	// Password holds the password, or the client's secret for OAUTHBEARER.
+	// Password contains the password, or the client's secret for OAUTHBEARER.
 	Password string
 }
 
-// Settings are the settings of the connection to Kafka. Make them with NewSettings, put Groups into a table, read the table, and call
+// Settings are the settings of the connection to Kafka. Create them with NewSettings, add Groups to a table, read the table, and call
 // Complete; Result and Files are valid then, if the reading has no error.
 type Settings struct {
 	// Result describes how to reach Kafka.
 	Result credentials.Settings
 	// Files are set only with Program.Files.
 	Files Files
-	// Encrypt asks for TLS where no certificate is named, and STRIMZI_SECURITY_PROTOCOL is not set.
+	// Encrypt requests TLS if no certificate is named, and STRIMZI_SECURITY_PROTOCOL is not set.
 	Encrypt bool
 
 	program     Program
@@ -54,13 +54,13 @@ type Settings struct {
 	custom      credentials.Masked
 }
 
-// Program has the differences between programs.
+// Program describes the differences between programs.
 type Program struct {
 	// ClientID is the default client id; a random part is added to it, unless it is Stable.
 	ClientID string
 	// Stable keeps the default client id the same at each start.
 	Stable bool
-	// BootstrapOptional is for programs that know Kafka's address from elsewhere.
+	// BootstrapOptional is for programs that have Kafka's address from elsewhere.
 	BootstrapOptional bool
 	// Files adds settings for files to those for Secrets, for programs that read them.
 	Files bool
@@ -163,7 +163,7 @@ func (s *Settings) login() []settings.Setting {
 		Doc:   "A file with the password, or the client's secret for OAUTHBEARER."})
 }
 
-// Complete derives what was not given, and checks what belongs together. home is the namespace that the program runs in.
+// Complete derives missing settings, and checks those that depend on each other. home is the namespace that the program runs in.
 func (s *Settings) Complete(r *settings.Reading, home string) {
 	r.Derive(envNamespace, &s.Result.SecretNamespace, home)
 	r.Derive(envClientID, &s.Result.ClientID, s.program.ClientID+"-"+uuid())
@@ -173,7 +173,7 @@ func (s *Settings) Complete(r *settings.Reading, home string) {
 	s.warnOfClearText(r)
 }
 
-// WithPassword returns the settings with the password, or the client's secret for OAUTHBEARER, that Files.Password holds.
+// WithPassword returns the settings with the password, or the client's secret for OAUTHBEARER, from the content of Files.Password.
 func WithPassword(s credentials.Settings, content []byte) credentials.Settings {
 	secret := credentials.Conceal(credentials.Line(content))
 	if s.SASL.OAuth == nil {

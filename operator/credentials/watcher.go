@@ -18,19 +18,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
-// Watcher follows the Secrets that settings name, and hands over a new kafka.Config when their content changes. It is a
-// manager.Runnable that runs on every replica, so that one that becomes leader has the current credentials.
+// Watcher follows the Secrets that settings name, and calls apply with a new kafka.Config when their content changes. It is a
+// manager.Runnable that runs on every replica, so that a new leader has the current credentials.
 //
-// It gets, lists and watches each Secret by its name: a Role with resourceNames is enough.
+// It gets, lists and watches each Secret by its name: a Role with resourceNames is sufficient.
 type Watcher struct {
 	client   kubernetes.Interface
 	settings credentials.Settings
 	apply    func(kafka.Config)
 	log      *slog.Logger
 
-	// last is the material of the configuration in force; nil before Load.
+	// last is the material of the current configuration; nil before Load.
 	last *credentials.Material
-	// problem is why the Secrets' present content is not in force, to log it once.
+	// problem is why the Secrets' present content is not used, to log it once.
 	problem string
 }
 
@@ -39,7 +39,7 @@ func NewWatcher(client kubernetes.Interface, s credentials.Settings, apply func(
 	return &Watcher{client: client, settings: s, apply: apply, log: log}
 }
 
-// NeedLeaderElection is false: the Watcher runs on all replicas.
+// NeedLeaderElection returns false: the Watcher runs on all replicas.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Load reads the Secrets once, for callers that need a configuration before the manager starts. It does not call apply. It returns an error
@@ -68,7 +68,8 @@ func (w *Watcher) Load(ctx context.Context) (kafka.Config, error) {
 	return credentials.KafkaConfig(w.settings, m), nil
 }
 
-// Start follows the Secrets until the context ends. If Load was not called before, it loads and applies first, and fails where Load fails.
+// Start follows the Secrets until the context ends. If Load was not called before, it loads and applies first, and returns the error of
+// Load.
 func (w *Watcher) Start(ctx context.Context) error {
 	if w.last == nil {
 		config, err := w.Load(ctx)
@@ -77,7 +78,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 		}
 		w.apply(config)
 	}
-	// One slot is enough: the receiver reads the current state of all Secrets.
+	// A buffer of one is sufficient: the receiver reads the current state of all Secrets.
 	changed := make(chan struct{}, 1)
 	stores := map[string]cache.Store{}
 	var synced []cache.InformerSynced
@@ -111,7 +112,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	}
 }
 
-// informer starts to follow one Secret. Calling stop waits until it has ended, after the context has.
+// informer starts to follow one Secret. Calling stop, after the context has ended, waits until the informer has ended.
 func (w *Watcher) informer(ctx context.Context, name string, changed chan<- struct{}) (cache.SharedIndexInformer, func(), error) {
 	factory := informers.NewSharedInformerFactoryWithOptions(w.client, 0, informers.WithNamespace(w.settings.SecretNamespace),
 		informers.WithTweakListOptions(func(o *metav1.ListOptions) {
@@ -142,7 +143,7 @@ func (w *Watcher) informer(ctx context.Context, name string, changed chan<- stru
 	return informer, factory.Shutdown, nil
 }
 
-// sync compares the Secrets with the configuration in force. Secrets that became unusable do not end connections that work.
+// sync compares the Secrets with the current configuration. Secrets that became invalid do not end working connections.
 func (w *Watcher) sync(stores map[string]cache.Store) {
 	secrets := map[string]*corev1.Secret{}
 	for name, store := range stores {

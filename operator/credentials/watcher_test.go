@@ -25,18 +25,18 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// A Watcher goes into controller-runtime's manager, and does not wait for the leader's lease.
+// A Watcher runs in controller-runtime's manager, and does not wait for the lease.
 var (
 	_ manager.Runnable               = (*Watcher)(nil)
 	_ manager.LeaderElectionRunnable = (*Watcher)(nil)
 )
 
-// patience bounds each wait of these tests; it is reached only when one fails.
+// patience bounds each wait of these tests; only a failing test reaches it.
 const patience = time.Minute
 
-// cluster is a Kubernetes with namespace kafka, and who uses it.
+// cluster is a Kubernetes cluster with namespace kafka, and two clients.
 type cluster struct {
-	// admin may everything, operator only what the documentation says.
+	// admin has all rights, operator only the documented ones.
 	admin, operator kubernetes.Interface
 	// watched returns once the operator watches n Secrets.
 	watched func(n int)
@@ -45,7 +45,7 @@ type cluster struct {
 func fakeCluster(t *testing.T) cluster {
 	client := fake.NewClientset()
 	began := make(chan struct{}, 10)
-	// The fake forgets what happens between list and watch, so the test must know when the watch stands.
+	// The fake client loses events between list and watch, so the test must know when the watch has started.
 	client.PrependWatchReactor("secrets", func(action clienttesting.Action) (bool, watch.Interface, error) {
 		w, err := client.Tracker().Watch(action.GetResource(), action.GetNamespace())
 		began <- struct{}{}
@@ -58,7 +58,7 @@ func fakeCluster(t *testing.T) cluster {
 	}}
 }
 
-// realCluster is an API server, where the operator may get, list and watch Secrets ca and login by their names, and nothing else.
+// realCluster returns an API server on which the operator may only get, list and watch Secrets ca and login by their names.
 func realCluster(t *testing.T) cluster {
 	t.Helper()
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
@@ -100,7 +100,8 @@ func realCluster(t *testing.T) cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The authorizer learns of the Role a moment later; until then the operator would be forbidden, and not find out what is missing.
+	// The authorizer applies the Role with a delay. Until then the operator's requests are forbidden, and it can't find out what is
+	// missing.
 	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
 		_, err := c.operator.CoreV1().Secrets("kafka").Get(ctx, "ca", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
@@ -162,7 +163,7 @@ func TestWatcher(t *testing.T) {
 	t.Run("API server", func(t *testing.T) { followsSecrets(t, realCluster(t)) })
 }
 
-// followsSecrets tells the life of two Secrets, and what a Watcher makes of it.
+// followsSecrets changes two Secrets, and checks how a Watcher follows.
 func followsSecrets(t *testing.T, c cluster) {
 	secrets := c.admin.CoreV1().Secrets("kafka")
 	write := func(s *corev1.Secret) {
@@ -185,7 +186,7 @@ func followsSecrets(t *testing.T, c cluster) {
 		t.Error("standby replicas would not follow the Secrets")
 	}
 
-	// Missing at the start.
+	// A Secret is missing at the start.
 	create(secret("login", "username", "alice", "password", "FORBIDDEN-1"))
 	err := w.Start(t.Context())
 	if err == nil || err.Error() != "Secret ca in namespace kafka with certificates was configured but is missing." {
@@ -204,7 +205,7 @@ func followsSecrets(t *testing.T, c cluster) {
 	}
 	c.watched(2)
 
-	// What does not bear on connections is ignored; a new password counts.
+	// A change that does not affect connections is ignored; a new password is applied.
 	write(secret("another", "username", "mallory", "password", "FORBIDDEN-9"))
 	same := secret("login", "username", "alice", "password", "FORBIDDEN-1\n", "unrelated", "x")
 	same.Labels = map[string]string{"touched": "true"}
@@ -215,7 +216,7 @@ func followsSecrets(t *testing.T, c cluster) {
 	}
 	log.expect(t, "INFO", "Applied the changed Secrets for Kafka")
 
-	// Malformed, gone, back: what was good stays.
+	// Malformed, deleted, recreated: the last valid value stays.
 	write(secret("ca", "ca.crt", "FORBIDDEN-3"))
 	log.expect(t, "WARN", "entry ca.crt: it has no certificate in PEM")
 	if err := secrets.Delete(t.Context(), "ca", metav1.DeleteOptions{}); err != nil {
@@ -257,7 +258,7 @@ func TestLoadDoesNotApply(t *testing.T) {
 	if err != nil || loaded.SASL.Password != "1" {
 		t.Fatalf("%+v, %v", loaded, err)
 	}
-	// A change between Load and Start is seen when Start looks first.
+	// Start reads the Secrets first, so it notices a change between Load and Start.
 	if _, err := c.admin.CoreV1().Secrets("kafka").Update(t.Context(), secret("login", "username", "alice", "password", "2"),
 		metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

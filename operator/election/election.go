@@ -1,4 +1,4 @@
-// Package election has the settings of leader election between replicas of an operator.
+// Package election defines the settings of leader election between replicas of an operator.
 //
 // The variables are those of Strimzi's cluster operator, with its defaults: election is off unless STRIMZI_LEADER_ELECTION_ENABLED is true,
 // because the Roles of Strimzi's other operators do not allow Leases. The manifests of this project set it to true.
@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// The variables that more than one place names.
+// The variables that are used in several places.
 const (
 	envName          = "STRIMZI_LEADER_ELECTION_LEASE_NAME"
 	envNamespace     = "STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE"
@@ -24,12 +24,12 @@ const (
 type Options struct {
 	// Enabled is false for an operator that is the only replica (STRIMZI_LEADER_ELECTION_ENABLED).
 	Enabled bool
-	// Name and Namespace are the Lease's (STRIMZI_LEADER_ELECTION_LEASE_NAME, STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE).
+	// Name and Namespace identify the Lease (STRIMZI_LEADER_ELECTION_LEASE_NAME, STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE).
 	Name, Namespace string
-	// Identity is what the leader writes into the Lease (STRIMZI_LEADER_ELECTION_IDENTITY). Each replica needs its own. Empty: the host
-	// name and a random part.
+	// Identity is the text that the leader writes into the Lease (STRIMZI_LEADER_ELECTION_IDENTITY). It must be unique for each replica.
+	// Empty means the host name and a random part.
 	Identity string
-	// LeaseDuration > RenewDeadline > 1.2 * RetryPeriod, as client-go demands (STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS,
+	// LeaseDuration > RenewDeadline > 1.2 * RetryPeriod, as client-go requires (STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS,
 	// STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS, STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS).
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 }
@@ -54,7 +54,7 @@ func Settings(o *Options, nameDoc string) []settings.Setting {
 	}
 }
 
-// Enabled returns the setting that switches leader election on, for programs that know the rest.
+// Enabled returns the setting that enables leader election, for programs with fixed values for the other settings.
 func Enabled(place *bool) settings.Setting {
 	return settings.Setting{
 		Env: "STRIMZI_LEADER_ELECTION_ENABLED", Flag: "leader-elect", Default: "false", Boolean: true, Parse: settings.Into(place, settings.Bool),
@@ -62,8 +62,8 @@ func Enabled(place *bool) settings.Setting {
 	}
 }
 
-// Complete derives what was not given, and checks what belongs together. name is the default name of the Lease, home the namespace that the
-// operator runs in.
+// Complete derives missing settings, and checks those that depend on each other. name is the default name of the Lease, home the namespace
+// that the operator runs in.
 func (o *Options) Complete(r *settings.Reading, name, home string) {
 	r.Derive(envName, &o.Name, name)
 	r.Derive(envNamespace, &o.Namespace, home)

@@ -1,5 +1,5 @@
-// Package events writes Kubernetes Events without blocking the reconciler: they wait in a bounded queue and leave at a bounded rate,
-// warnings first, so that a bulk change does not load the API server with Events about itself.
+// Package events writes Kubernetes Events without blocking the reconciler: they wait in a bounded queue and are sent at a bounded rate,
+// warnings first, so that a bulk change does not load the API server with its Events.
 package events
 
 import (
@@ -17,16 +17,16 @@ const (
 	warning = "Warning"
 )
 
-// Limits bound what Events may cost.
+// Limits bound the load by Events.
 type Limits struct {
-	// PerSecond and Burst bound the rate. A lone Event leaves at once; a burst of thousands takes longer.
+	// PerSecond and Burst bound the rate. A single Event is sent at once; a burst of thousands takes longer.
 	PerSecond float64
 	Burst     int
-	// Waiting is how many Events of each type may wait. Further ones are dropped, and counted.
+	// Waiting is how many Events of each type may wait. Further ones are dropped and counted.
 	Waiting int
 }
 
-// DefaultLimits cost an API server a few per cent of a core at the most.
+// DefaultLimits use at most a few per cent of a core of the API server.
 var DefaultLimits = Limits{PerSecond: 25, Burst: 50, Waiting: 10_000}
 
 type event struct {
@@ -36,7 +36,7 @@ type event struct {
 	note           string
 }
 
-// Recorder takes Events from any number of goroutines.
+// Recorder accepts Events. It is safe for concurrent use.
 type Recorder struct {
 	sink     clientevents.EventRecorder
 	limiter  *rate.Limiter
@@ -46,7 +46,7 @@ type Recorder struct {
 }
 
 // New returns a Recorder in front of sink, such as a manager's GetEventRecorder. It calls dropped for each Event that finds the queue full.
-// Events leave while Start runs; add the Recorder to a manager.
+// Start sends the Events, so add the Recorder to a manager.
 func New(sink clientevents.EventRecorder, limits Limits, dropped func()) *Recorder {
 	return &Recorder{
 		sink:     sink,
@@ -57,20 +57,20 @@ func New(sink clientevents.EventRecorder, limits Limits, dropped func()) *Record
 	}
 }
 
-// Normal records something done. It never blocks.
+// Normal records a successful action. It never blocks.
 func (r *Recorder) Normal(regarding runtime.Object, reason, action, note string) {
 	r.put(r.normal, event{regarding, normal, reason, action, note})
 }
 
-// Warning records something rejected, failed or lost. It never blocks.
+// Warning records a rejection, a failure or a loss. It never blocks.
 func (r *Recorder) Warning(regarding runtime.Object, reason, action, note string) {
 	r.put(r.warnings, event{regarding, warning, reason, action, note})
 }
 
-// longestNote is how many bytes the API server accepts as an Event's note (events.k8s.io/v1).
+// longestNote is the maximum length of an Event's note, in bytes (events.k8s.io/v1).
 const longestNote = 1024
 
-// Note returns a text that the API server accepts as an Event's note: valid UTF-8, cut between characters where it is too long.
+// Note returns a text that the API server accepts as an Event's note: valid UTF-8, and cut between characters if it is too long.
 func Note(note string) string {
 	const more = "..."
 	note = strings.ToValidUTF8(note, "?")
@@ -89,11 +89,12 @@ func (r *Recorder) put(line chan event, e event) {
 	}
 }
 
-// Start sends waiting Events until ctx ends. Events that still wait then are dropped: they are best effort, and conditions hold the state.
+// Start sends waiting Events until ctx ends. It drops Events that still wait then: Events are best effort, and conditions contain the
+// state.
 func (r *Recorder) Start(ctx context.Context) error {
 	for {
 		if err := r.limiter.Wait(ctx); err != nil {
-			return nil // the context's end is the ordinary way to stop
+			return nil // the normal way to stop
 		}
 		e, ok := r.next(ctx)
 		if !ok {
@@ -103,7 +104,7 @@ func (r *Recorder) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is false: a replica that was the leader may still have Events to send.
+// NeedLeaderElection returns false: a replica that was the leader may still have Events to send.
 func (r *Recorder) NeedLeaderElection() bool { return false }
 
 // next returns the next Event, warnings first.

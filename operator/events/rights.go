@@ -11,9 +11,9 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 )
 
-// Denied reports whether the program may not create Events in any of the namespaces; none means all namespaces. client-go logs an ERROR for
-// each Event that is refused, so a program without the right, such as one under the Role of Strimzi's standalone Topic Operator, uses
-// [Discard]. Where the API server does not say, Denied is false.
+// Denied reports whether the program may not create Events in any of the namespaces; no namespaces means all. client-go logs an ERROR for
+// each rejected Event, so a program without the permission, such as one under the Role of Strimzi's standalone Topic Operator, uses
+// [Discard]. If the API server does not answer, Denied returns false.
 func Denied(ctx context.Context, config *rest.Config, namespaces []string) bool {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package health serves /healthy and /ready, with Strimzi's paths and bodies, beside /metrics.
 //
-// /healthy is false when only a restart helps, such as for a loop that hangs. /ready is false while the process can't do its work yet.
-// Neither asks Kafka: a restart of the operator does not bring Kafka back.
+// /healthy fails if only a restart helps, such as for a loop that hangs. /ready fails while the process can't do its work yet. Neither
+// depends on Kafka, because a restart of the operator does not repair Kafka.
 package health
 
 import (
@@ -19,13 +19,13 @@ const checkTimeout = 500 * time.Millisecond
 // Check returns why the process is not healthy or not ready, or nil.
 type Check func(ctx context.Context) error
 
-// Probes are the checks of one process. The zero value has none, and answers that all is well. Checks may be added at any time.
+// Probes are the checks of one process. The zero value has none, and always succeeds. Checks may be added at any time.
 type Probes struct {
 	mu             sync.Mutex
 	healthy, ready map[string]Check
 }
 
-// AddHealthy adds a check to /healthy. It is called in each probe, at the same time as others.
+// AddHealthy adds a check to /healthy. Each probe runs it concurrently with the others.
 func (p *Probes) AddHealthy(name string, check Check) { p.add(&p.healthy, name, check) }
 
 // AddReady adds a check to /ready.
@@ -63,7 +63,7 @@ func (p *Probes) handler(checks func() map[string]Check) http.Handler {
 	})
 }
 
-// answer is the body of a probe: Strimzi's status, and what failed.
+// answer is the body of a probe: Strimzi's status, and the failed checks.
 type answer struct {
 	Status string            `json:"status"`
 	Failed map[string]string `json:"failed,omitempty"`
@@ -101,7 +101,7 @@ func (p *Probes) run(ctx context.Context, checks func() map[string]Check) map[st
 	return failed
 }
 
-// Synced is a Check that fails until the caches of a manager hold the watched objects.
+// Synced returns a Check that fails until the caches of a manager contain the watched objects.
 func Synced(cache interface {
 	WaitForCacheSync(ctx context.Context) bool
 },

@@ -1,4 +1,4 @@
-// Package logging is the log of an operator: slog's handlers behind controller-runtime's logr, with the level WARN that logr lacks.
+// Package logging provides the log of an operator: slog's handlers behind controller-runtime's logr, with the level WARN that logr lacks.
 package logging
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// Options say what is logged, and how. Settings fills them.
+// Options define what is logged, and how. Settings fills them.
 type Options struct {
 	// Level is the lowest level that is logged (STRIMZI_LOG_LEVEL). logr's V(n) has level -n: DEBUG shows up to V(4), TRACE up to V(8).
 	Level slog.Level

@@ -1,4 +1,4 @@
-// Package manager makes controller-runtime managers with the defaults that all operators share.
+// Package manager creates controller-runtime managers with the defaults that all operators share.
 package manager
 
 import (
@@ -26,11 +26,11 @@ const defaultShutdownTimeout = 8 * time.Second
 
 // Options describe a manager.
 type Options struct {
-	// Name is the operator's, for the user agent, the log and the build metric.
+	// Name is the operator's name, for the user agent, the log and the build metric.
 	Name string
-	// Scheme knows the kinds that the manager's client and cache serve.
+	// Scheme contains the kinds that the manager's client and cache serve.
 	Scheme *runtime.Scheme
-	// Namespaces are the watched ones. An operator whose namespaces are not known by names sets All.
+	// Namespaces are the watched namespaces. An operator whose namespaces have no fixed names sets All.
 	Namespaces settings.Namespaces
 	// Cache adds to the cache's options; its DefaultNamespaces follow from Namespaces unless they are set, and managed fields are stripped
 	// unless DefaultTransform is set.
@@ -41,7 +41,7 @@ type Options struct {
 	Election election.Options
 	// ShutdownTimeout bounds how long Start waits for its runnables after its context ended; 0 is 8 s.
 	ShutdownTimeout time.Duration
-	// Log gets a line where leader election is off.
+	// Log gets a line if leader election is off.
 	Log logr.Logger
 }
 
@@ -69,7 +69,7 @@ func Settings(h *HTTP) []settings.Setting {
 	}
 }
 
-// Complete checks what belongs together.
+// Complete checks the settings that depend on each other.
 func (h HTTP) Complete(r *settings.Reading) {
 	if h.PprofAddress != "" && h.PprofAddress == h.Address {
 		r.Reject(envPprofAddress, h.PprofAddress, "the same as "+envAddress, "use another port")
@@ -113,7 +113,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, *health.Probes, error) {
 	return mgr, probes, nil
 }
 
-// CacheNamespaces returns the DefaultNamespaces of a cache that holds the objects of these namespaces; nil for all.
+// CacheNamespaces returns the DefaultNamespaces of a cache for the objects of these namespaces; nil for all.
 func CacheNamespaces(watched settings.Namespaces) map[string]cache.Config {
 	if watched.All {
 		return nil
@@ -125,7 +125,7 @@ func CacheNamespaces(watched settings.Namespaces) map[string]cache.Config {
 	return scope
 }
 
-// elect sets the leader election.
+// elect sets the options of the leader election.
 func elect(config *rest.Config, o Options, options *crmanager.Options) error {
 	e := o.Election
 	if !e.Enabled {
@@ -138,7 +138,7 @@ func elect(config *rest.Config, o Options, options *crmanager.Options) error {
 	options.LeaderElectionReleaseOnCancel = true // the process ends right after
 	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &e.LeaseDuration, &e.RenewDeadline, &e.RetryPeriod
 	if e.Identity == "" {
-		return nil // controller-runtime makes one
+		return nil // controller-runtime generates one
 	}
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, e.Namespace, e.Name,
 		resourcelock.ResourceLockConfig{Identity: e.Identity}, config, e.RenewDeadline)

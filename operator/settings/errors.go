@@ -9,7 +9,7 @@ import (
 
 // Error is an error about the value of one setting.
 type Error struct {
-	// Setting is the variable, or the flag with its dashes, that holds the value.
+	// Setting is the variable, or the flag with its dashes, that has the value.
 	Setting string
 	// Value is the text as given; asterisks for a secret.
 	Value string
@@ -24,9 +24,9 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s=%q: %s; %s", e.Setting, e.Value, e.Problem, e.Remedy)
 }
 
-// MissingError is about a mandatory setting that was not given.
+// MissingError is the error of a mandatory setting that was not given.
 type MissingError struct {
-	// Setting is the variable, Flag the flag with its dashes; either will do.
+	// Setting is the variable, Flag the flag with its dashes; either is sufficient.
 	Setting, Flag string
 }
 
@@ -35,7 +35,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("Config value: %s is mandatory; set the variable or %s", e.Setting, e.Flag)
 }
 
-// DuplicateError is about a setting that was given twice in one place.
+// DuplicateError is the error of a setting that was given twice in one place.
 type DuplicateError struct {
 	// Setting is the variable, or the flag with its dashes.
 	Setting string
@@ -46,12 +46,12 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("duplicate key: %s; give it once", e.Setting)
 }
 
-// Invalid returns the error of a [Parser]: what is wrong with a text, and what to do. Neither may quote a secret.
+// Invalid returns the error of a [Parser]: the problem of a text, and the remedy. Neither may quote a secret.
 func Invalid(problem, remedy string) error {
 	return &credentials.Invalid{Problem: problem, Remedy: remedy}
 }
 
-// Named names the setting in an error of a parser. shown is the value, or asterisks for a secret.
+// Named adds the setting to an error of a parser. shown is the value, or asterisks for a secret.
 func Named(setting, shown string, err error) error {
 	var v *credentials.Invalid
 	if errors.As(err, &v) {

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// text is the value of a flag, unparsed: Read parses it, so that one wrong flag does not hide the next.
+// text is the unparsed value of a flag: Read parses it, so that one invalid flag does not hide the next.
 type text struct {
 	value   string
 	times   int
 	boolean bool
 }
 
-// String returns the text. It is part of flag.Value.
+// String returns the text. It implements flag.Value.
 func (t *text) String() string { return t.value }
 
-// Set stores the text. It is part of flag.Value.
+// Set stores the text. It implements flag.Value.
 func (t *text) Set(value string) error {
 	t.value = value
 	t.times++
 	return nil
 }
 
-// Type returns what the help of a command line on pflag calls the value.
+// Type returns the type of the value for the help of a pflag command line.
 func (t *text) Type() string {
 	if t.boolean {
 		return "bool"
@@ -31,10 +31,10 @@ func (t *text) Type() string {
 	return "value"
 }
 
-// IsBoolFlag reports whether the flag may stand without a value.
+// IsBoolFlag reports whether the flag needs no value.
 func (t *text) IsBoolFlag() bool { return t.boolean }
 
-// FlagSet returns the flags of the settings, for [Table.Read] once they are parsed. A cobra command takes them with
+// FlagSet returns the flags of the settings, for [Table.Read] after they were parsed. A cobra command accepts them with
 // cmd.Flags().AddGoFlagSet. Secret settings have no flag.
 func (t Table) FlagSet() *flag.FlagSet {
 	set := flag.NewFlagSet(t.Program, flag.ContinueOnError)
@@ -47,7 +47,7 @@ func (t Table) FlagSet() *flag.FlagSet {
 	return set
 }
 
-// flagText returns the text that a flag was given.
+// flagText returns the text that was given for a flag.
 func flagText(set *flag.FlagSet, s Setting) (value string, times int) {
 	if set == nil || s.Secret {
 		return "", 0

@@ -35,7 +35,7 @@ func (s Setting) flagHelp() string {
 	return ", --" + s.FlagName() + "=..."
 }
 
-// Markdown returns all settings, a heading and a table for each group. Package settingstest keeps a document equal to it.
+// Markdown returns all settings, with a heading and a table for each group. Package settingstest keeps a document equal to it.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	for _, g := range t.Groups {

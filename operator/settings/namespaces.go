@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Namespaces is a choice of namespaces. The zero value chooses none.
+// Namespaces selects namespaces. The zero value selects none.
 type Namespaces struct {
-	// All is true for all namespaces, now and later.
+	// All selects all namespaces, including future ones.
 	All bool
-	// Names are sorted, each once. Empty if All.
+	// Names are sorted, without duplicates. Empty if All.
 	Names []string
 }
 
-// String returns the choice in the form of STRIMZI_NAMESPACE.
+// String returns the selection in the form of STRIMZI_NAMESPACE.
 func (n Namespaces) String() string {
 	if n.All {
 		return allNamespaces
@@ -22,16 +22,16 @@ func (n Namespaces) String() string {
 	return strings.Join(n.Names, ",")
 }
 
-// allNamespaces is how Strimzi's cluster operator writes all namespaces.
+// allNamespaces is the value for all namespaces in Strimzi's cluster operator.
 const allNamespaces = "*"
 
 // namespacePattern is Kubernetes' rule for names of namespaces (RFC 1123 label).
 var namespacePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// subdomainPattern is Kubernetes' rule for names of most objects (RFC 1123 subdomain); the length is checked apart.
+// subdomainPattern is Kubernetes' rule for names of most objects (RFC 1123 subdomain); the length is checked separately.
 var subdomainPattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// ParseNamespaces reads one namespace, several with commas between, or * for all.
+// ParseNamespaces parses one namespace, a comma-separated list, or * for all.
 func ParseNamespaces(text string) (Namespaces, error) {
 	names := sortedUnique(List(text))
 	if len(names) == 0 {
@@ -76,7 +76,7 @@ func List(text string) []string {
 	return entries
 }
 
-// sortedUnique returns the entries that are not empty, sorted, each once.
+// sortedUnique returns the entries that are not empty, sorted and without duplicates.
 func sortedUnique(entries []string) []string {
 	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(entries)), func(e string) bool { return e == "" })
 	return slices.Compact(sorted)

@@ -8,8 +8,8 @@ const PodNamespace = "POD_NAMESPACE"
 // podNamespaceFile is where Kubernetes writes the namespace of the service account.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// InPod completes an environment with what Kubernetes writes to files in a pod: the namespace of the service account, where POD_NAMESPACE
-// is not set. Outside of a pod it changes nothing.
+// InPod adds to an environment what Kubernetes writes to files in a pod: the namespace of the service account, if POD_NAMESPACE is not set.
+// Outside of a pod it changes nothing.
 func InPod(lookup func(string) (string, bool), readFile func(string) ([]byte, error)) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, ok := lookup(name)
@@ -24,7 +24,7 @@ func InPod(lookup func(string) (string, bool), readFile func(string) ([]byte, er
 	}
 }
 
-// Home returns the namespace of what belongs to the program itself: the one it runs in, else the first one that it watches, else default.
+// Home returns the namespace of the program's own objects: the one that it runs in, else the first one that it watches, else default.
 func (r *Reading) Home(watched Namespaces) string {
 	if pod, _ := r.lookup(PodNamespace); namespacePattern.MatchString(pod) {
 		return pod

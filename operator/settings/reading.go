@@ -13,15 +13,15 @@ import (
 // ErrVersion is the error for a command line that asks for the version of the program.
 var ErrVersion = errors.New("version requested")
 
-// Environment is where settings come from, besides the command line.
+// Environment is the source of settings besides the command line.
 type Environment struct {
-	// Lookup returns the value of one variable. os.LookupEnv is one; see [InPod].
+	// Lookup returns the value of one variable, such as os.LookupEnv; see [InPod].
 	Lookup func(name string) (string, bool)
 	// Variables lists all variables as NAME=value, as os.Environ does, to find misspelled names. It may be empty.
 	Variables []string
 }
 
-// Reading is the result of reading a Table: the parsers have stored the values, and the Reading holds what was wrong. Callers then use its
+// Reading is the result of reading a Table: the parsers have stored the values, and the Reading contains the problems. Callers then use its
 // methods to derive and check settings that depend on each other, and call Err at the end.
 type Reading struct {
 	lookup   func(string) (string, bool)
@@ -33,8 +33,8 @@ type Reading struct {
 	failed   map[string]bool
 }
 
-// Parse parses a command line without the program's name, and reads the settings. It returns flag.ErrHelp or ErrVersion if the command
-// line asks for these; everything else that is wrong is in the Reading.
+// Parse parses a command line without the program's name, and reads the settings. It returns flag.ErrHelp or ErrVersion if the command line
+// asks for these; the Reading contains all other problems.
 func (t Table) Parse(args []string, env Environment) (*Reading, error) {
 	set := t.FlagSet()
 	version := set.Bool("version", false, "print the version of the program")
@@ -49,7 +49,7 @@ func (t Table) Parse(args []string, env Environment) (*Reading, error) {
 	switch {
 	case err != nil:
 		r.errs = append(r.errs, fmt.Errorf("%w; --help lists the flags (passwords have none, because others can read command lines)", err))
-	case set.NArg() > 0 && set.NArg() == len(args): // it stands first, where a subcommand stands
+	case set.NArg() > 0 && set.NArg() == len(args): // it is first, where a subcommand is expected
 		r.errs = append(r.errs, fmt.Errorf("unknown subcommand: %q; --help lists the subcommands and the flags, which are written --flag=value",
 			set.Arg(0)))
 	case set.NArg() > 0:
@@ -101,16 +101,16 @@ func (r *Reading) read(s Setting, flags *flag.FlagSet, lastFlagCounts bool) {
 	}
 }
 
-// Given reports whether the setting has a value from outside, other than its default. A setting without a variable goes by its flag, with
-// dashes.
+// Given reports whether the setting has a value other than its default from outside. For a setting without a variable, env is its flag,
+// with dashes.
 func (r *Reading) Given(env string) bool { return r.given[env] }
 
-// OK reports whether all these settings could be read. What depends on one that could not is not worth checking.
+// OK reports whether all these settings were parsed. Settings that depend on an invalid one are not worth checking.
 func (r *Reading) OK(envs ...string) bool {
 	return !slices.ContainsFunc(envs, func(env string) bool { return r.failed[env] })
 }
 
-// Derive sets a setting that was not given to what follows from others.
+// Derive sets a setting that was not given to a value that follows from others.
 func (r *Reading) Derive(env string, place *string, value string) {
 	if *place == "" {
 		*place = value
@@ -118,7 +118,7 @@ func (r *Reading) Derive(env string, place *string, value string) {
 	}
 }
 
-// Record keeps the value that a setting got for String, where it followed from others.
+// Record adds a setting with a derived value to String.
 func (r *Reading) Record(env, value string) { r.record(env, value) }
 
 func (r *Reading) record(env, shown string) {
@@ -130,28 +130,28 @@ func (r *Reading) Warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// Reject adds an error about a setting whose value does not go with others: what is wrong, and what to do.
+// Reject adds an error about a setting whose value contradicts others: the problem, and the remedy.
 func (r *Reading) Reject(env, value, problem, remedy string) {
 	r.errs = append(r.errs, &Error{Setting: env, Value: value, Problem: problem, Remedy: remedy})
 }
 
-// Fail adds an error about a setting, and marks the setting as one that could not be read.
+// Fail adds an error about a setting, and marks the setting as invalid.
 func (r *Reading) Fail(env string, err error) {
 	r.failed[env] = true
 	r.errs = append(r.errs, err)
 }
 
-// Warnings are about settings that mean something other than they seem to, and about variables that look like settings and are not. They
-// are worth a look beside errors too: a misspelled name is often why something else is missing.
+// Warnings returns warnings about settings with a surprising meaning, and about unknown variables that look like settings. They are useful
+// beside errors too: a misspelled name is often the reason why a setting is missing.
 func (r *Reading) Warnings() []string { return slices.Concat(r.warnings, r.unknown) }
 
-// Err returns everything that is wrong, joined, or nil. It holds *Error, *MissingError and *DuplicateError.
+// Err returns all problems, joined, or nil. It contains *Error, *MissingError and *DuplicateError.
 func (r *Reading) Err() error { return errors.Join(r.errs...) }
 
 // String lists the settings that have a value as NAME="value", in one line, with secrets masked.
 func (r *Reading) String() string { return strings.Join(r.texts, " ") }
 
-// duplicates finds settings that an environment holds twice. Which one counts would depend on the reader.
+// duplicates returns errors about variables that an environment contains twice. Programs differ in which one they use.
 func duplicates(variables []string) []error {
 	var errs []error
 	seen := map[string]int{}

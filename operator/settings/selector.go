@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Selector is a set of labels with their values, all of which must be there. Nil selects everything.
+// Selector is a set of required labels with their values. Nil selects everything.
 type Selector map[string]string
 
 // Matches reports whether an object with these labels is selected.
@@ -21,7 +21,7 @@ func (s Selector) Matches(labels map[string]string) bool {
 	return true
 }
 
-// String returns the selector as k=v,k=v, sorted; Strimzi's metrics carry it in that form.
+// String returns the selector as k=v,k=v, sorted, as in Strimzi's metrics.
 func (s Selector) String() string {
 	pairs := make([]string, 0, len(s))
 	for _, key := range slices.Sorted(maps.Keys(s)) {
@@ -33,7 +33,7 @@ func (s Selector) String() string {
 // labelPart is Kubernetes' rule for label values and for the name in a label's key.
 var labelPart = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 
-// ParseSelector reads key=value pairs with commas between. It rejects what no label can be: such a selector would select nothing, silently.
+// ParseSelector parses comma-separated key=value pairs. It rejects invalid labels: such a selector would silently select nothing.
 func ParseSelector(text string) (Selector, error) {
 	selector := Selector{}
 	for _, pair := range List(text) {

@@ -129,7 +129,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// A command with flags of its own, such as cobra's, parses the flags and hands them in.
+// A program whose framework parses flags itself, such as cobra, passes the parsed flags in.
 func TestParsedFlagsAreHandedIn(t *testing.T) {
 	var v values
 	table := v.table()

@@ -5,17 +5,17 @@ import "strings"
 // Prefix is the prefix of the variables of all settings.
 const Prefix = "STRIMZI_"
 
-// Table is all settings of one program.
+// Table contains all settings of one program.
 type Table struct {
-	// Program is the name of the program, and Summary what it does in one sentence, for --help.
+	// Program is the name of the program, and Summary its purpose in one sentence, for --help.
 	Program, Summary string
 	// Groups are the settings, by topic.
 	Groups []Group
-	// Hints has advice about variables that users set and that the program does not read. See [CommonHints].
+	// Hints contains advice about variables that users set and that the program does not read. See [CommonHints].
 	Hints map[string]string
 	// Subcommands are the usage texts of the program's subcommands, for --help.
 	Subcommands []string
-	// LastFlagCounts lets a flag be given more than once, as kubectl does: the last one counts. Else that is an error.
+	// LastFlagCounts allows a flag to be given more than once, as kubectl does: the last one counts. Otherwise that is an error.
 	LastFlagCounts bool
 }
 
@@ -27,17 +27,17 @@ type Group struct {
 
 // Setting is one row of a Table.
 type Setting struct {
-	// Env is the name of the variable. It begins with Prefix. Settings of a single call of a command have none, but a Flag.
+	// Env is the name of the variable. It begins with Prefix. Settings of a single call of a command have only a Flag.
 	Env string
 	// Flag is the name of the flag, if it does not follow from Env.
 	Flag string
-	// Default is the text to parse where no value is given. Parse reads it too, so the documented default is the real one.
+	// Default is the text to parse if no value is given. Parse reads it too, so the documented default is the real one.
 	Default string
-	// DefaultDoc is what the documentation shows instead of Default, where the default depends on something else.
+	// DefaultDoc is shown in the documentation instead of Default, if the default depends on something else.
 	DefaultDoc string
 	// Doc describes the setting, in whole sentences. Backquotes mark literals.
 	Doc string
-	// Parse writes the value to its place. See [Into].
+	// Parse stores the value. See [Into].
 	Parse Parser
 	// Mandatory settings have no default.
 	Mandatory bool
@@ -45,8 +45,8 @@ type Setting struct {
 	Secret bool
 	// Added marks settings that Strimzi's operators do not have.
 	Added bool
-	// EmptyCounts is for settings to which the empty text is a value. For all others an empty variable counts as not set, because that is
-	// how templates write a setting that they leave alone.
+	// EmptyCounts is for settings for which the empty text is a value. For all others, an empty variable counts as not set, because
+	// templates write unused settings like that.
 	EmptyCounts bool
 	// Boolean settings have a flag that needs no value.
 	Boolean bool
@@ -60,7 +60,7 @@ func (s Setting) FlagName() string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Env, Prefix)), "_", "-")
 }
 
-// name returns the variable, or the flag with its dashes where there is none.
+// name returns the variable, or the flag with its dashes if there is none.
 func (s Setting) name() string {
 	if s.Env == "" {
 		return "--" + s.Flag

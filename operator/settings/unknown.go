@@ -27,7 +27,7 @@ func CommonHints() map[string]string {
 	}
 }
 
-// unknownVariables returns warnings about variables that look like settings and are not.
+// unknownVariables returns warnings about unknown variables that look like settings.
 func (t Table) unknownVariables(variables []string) []string {
 	known := map[string]bool{}
 	t.each(func(s Setting) { known[s.Env] = true })
@@ -48,7 +48,7 @@ func (t Table) unknownVariables(variables []string) []string {
 	return warnings
 }
 
-// didYouMean finds a setting that a misspelling was meant for.
+// didYouMean returns the setting that a misspelled name most likely means.
 func didYouMean(name string, known map[string]bool) string {
 	best, least := "", 4
 	for candidate := range known {
@@ -88,8 +88,8 @@ var (
 	linkValue = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 )
 
-// isServiceLink recognizes variables that Kubernetes sets in each pod for each Service: one named strimzi-cruise-control makes a
-// STRIMZI_CRUISE_CONTROL_PORT=tcp://10.0.0.1:9090, which nobody set on purpose.
+// isServiceLink detects variables that Kubernetes sets in each pod for each Service: a Service named strimzi-cruise-control results in
+// STRIMZI_CRUISE_CONTROL_PORT=tcp://10.0.0.1:9090, which no user set on purpose.
 func isServiceLink(name, value string) bool {
 	if !linkName.MatchString(name) {
 		return false

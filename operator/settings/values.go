@@ -11,8 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 )
 
-// Parser parses the text of a setting and stores the value. The text is empty only if the setting says that empty counts. Errors are made
-// with [Invalid].
+// Parser parses the text of a setting and stores the value. The text is empty only for settings with EmptyCounts. Errors are created with
+// [Invalid].
 type Parser func(text string) error
 
 // Into returns a Parser that stores the value that read returns in *place.
@@ -27,17 +27,17 @@ func Into[T any](place *T, read func(string) (T, error)) Parser {
 	}
 }
 
-// Ignored is a Parser for settings without effect, which are accepted so that manifests of Strimzi's can be taken over unchanged.
+// Ignored is a Parser for settings without effect, which are accepted so that manifests of Strimzi work unchanged.
 func Ignored(string) error { return nil }
 
-// Text reads a text, without blanks around it.
+// Text parses a text, without blanks around it.
 func Text(text string) (string, error) { return strings.TrimSpace(text), nil }
 
-// Secret reads a secret. It keeps blanks: they may be part of a password.
+// Secret parses a secret. It keeps blanks, which may be part of a password.
 func Secret(text string) (credentials.Masked, error) { return credentials.Conceal(text), nil }
 
-// Bool reads true or false. It is stricter than Java's, for which everything but true is false: a misspelt true must not switch a
-// protection off.
+// Bool parses true or false. It is stricter than Java, for which everything but true is false: a misspelled true must not disable a
+// protection.
 func Bool(text string) (bool, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "true":
@@ -98,8 +98,8 @@ func Long(least, most int64) func(string) (int64, error) {
 	}
 }
 
-// Bootstrap reads host:port addresses of brokers or controllers, with commas between. Kafka's own clients let a listener's name stand
-// before them, and ignore it.
+// Bootstrap parses comma-separated host:port addresses of brokers or controllers. Like Kafka's own clients, it ignores a listener's name
+// before them.
 func Bootstrap(text string) ([]string, error) {
 	addresses := []string{}
 	for _, entry := range List(text) {

@@ -1,4 +1,4 @@
-// Package slowest is the metric of the longest reconciliation of late.
+// Package slowest provides the metric of the longest recent reconciliation.
 package slowest
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Slowest passes are remembered for between 2 and 3 minutes, as Micrometer does for the timers of Strimzi's operators.
+// Durations are remembered for between 2 and 3 minutes, as Micrometer does for the timers of Strimzi's operators.
 const (
 	slowestPart  = time.Minute
 	slowestParts = 3
 )
 
-// Gauge is the longest duration of late, per namespace: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
+// Gauge is the longest recent duration per namespace: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
 type Gauge struct {
 	desc *prometheus.Desc
 	now  func() time.Time
@@ -40,7 +40,7 @@ func New(labels []string, now func() time.Time) *Gauge {
 	}
 }
 
-// Show makes the series of a namespace exist.
+// Show creates the series of a namespace.
 func (g *Gauge) Show(labels ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package actuate carries out what was decided, one action at a time. It decides nothing: what is not what the decision was made for is
-// left alone.
+// Package actuate carries out decided actions, one at a time. It decides nothing: it leaves an object alone that is not the one of the
+// decision.
 package actuate
 
 import (
@@ -28,24 +28,24 @@ import (
 type Result int
 
 const (
-	// Done means that it was accepted.
+	// Done means that the action was accepted.
 	Done Result = iota
 	// NotDone means that it is certain that nothing was done.
 	NotDone
-	// Refused means that Kafka does not take all of the configuration: Outcome.Refusals. The rest was done.
+	// Refused means that Kafka rejected a part of the configuration (Outcome.Refusals) and took the rest.
 	Refused
-	// TooLate means that the action was not started, because its facts had become too old (roller.Action.Until), or because another roller may
-	// act now.
+	// TooLate means that the action was not started, because its facts are too old (roller.Action.Until), or because another roller may be
+	// active now.
 	TooLate
 	// Unclear means that it is unknown whether the action was carried out.
 	Unclear
 )
 
-// Outcome is the result of an action, and what was said about it.
+// Outcome is the result of an action, with its errors.
 type Outcome struct {
 	Action roller.Action
 	Result Result
-	// Err is nil where the action was done.
+	// Err is nil if the action was done.
 	Err error
 	// Refusals are Kafka's errors about individual changes, independent of the results of the others.
 	Refusals []brokerconfig.Refusal
@@ -53,17 +53,17 @@ type Outcome struct {
 
 // Actuator acts on one Kafka cluster.
 type Actuator struct {
-	// Namespace is that of the pods.
+	// Namespace is the namespace of the pods.
 	Namespace string
 	// Place returns the client of a Kubernetes cluster by its id.
 	Place func(id string) (client.Client, error)
-	// Brokers changes the configurations of nodes that are brokers, Controllers of those that are not; it is nil where they can't be reached.
+	// Brokers changes the configurations of nodes that are brokers, and Controllers those of the other nodes; nil if they can't be reached.
 	Brokers, Controllers kafka.ConfigWriter
-	// Leaders elects the leaders of partitions. Nil: leaders stay where they are.
+	// Leaders elects the leaders of partitions. If it is nil, leaders stay.
 	Leaders kafka.LeaderElector
 }
 
-// Do carries out an action for the node that it was decided for.
+// Do carries out an action on the node of the decision.
 func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.Node) Outcome {
 	o := Outcome{Action: action}
 	switch action.Kind {
@@ -77,13 +77,13 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 	return o
 }
 
-// electionPatience is how long an election may delay the actions that follow it. Kafka continues one that takes longer.
+// electionPatience is how long an election may delay the actions that follow it. Kafka continues an election that takes longer.
 const electionPatience = 5 * time.Second
 
-// leaderPoll is how long to wait from one question to a broker whether it leads to the next.
+// leaderPoll is the pause between two requests to a broker whether it leads.
 const leaderPoll = 200 * time.Millisecond
 
-// elect has the preferred leaders of partitions elected. Nothing is lost where that fails: the next look finds out who leads.
+// elect elects the preferred leaders of partitions. A failure does no harm: the next look reads who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
 	if a.Leaders == nil {
 		return NotDone, errors.New("no connection to elect leaders through")
@@ -114,13 +114,13 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 	return Done, nil
 }
 
-// awaitLeader waits until an elected broker leads, and until its followers fetch from it: stopping the next broker moves leaders and
-// followers again, and records with acks=all would wait for both. It is not needed for safety.
+// awaitLeader waits until an elected broker leads, and its followers fetch from it: stopping the next broker moves leaders and followers
+// again, and records with acks=all would wait for both. It is not needed for safety.
 func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) {
 	_ = wait.PollUntilContextCancel(ctx, leaderPoll, true, func(ctx context.Context) (bool, error) {
 		checked, err := a.Leaders.CheckLeader(ctx, broker, partitions)
 		if err != nil {
-			return true, nil // who does not answer is found out by the next look
+			return true, nil // the next look detects a broker that does not answer
 		}
 		partitions = slices.DeleteFunc(slices.Clone(partitions), func(p kafka.TopicPartition) bool {
 			return checked[p] == nil || kafka.ClassOf(checked[p]) != kafka.ClassRetriable
@@ -129,7 +129,7 @@ func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []k
 	})
 }
 
-// restart deletes the pod: of this uid, and no other one that has its name.
+// restart deletes the pod with this uid, and no other pod with its name.
 func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roller.Node) (Result, error) {
 	c, err := a.Place(node.Place)
 	if err != nil {
@@ -141,7 +141,7 @@ func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roll
 	var status apierrors.APIStatus
 	switch {
 	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return Done, nil // this instance is gone, or going
+		return Done, nil // this instance has ended, or is ending
 	case errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError &&
 		!apierrors.IsTimeout(err) && !apierrors.IsTooManyRequests(err):
 		return NotDone, fmt.Errorf("delete pod %s: %w", node.Name, err)

@@ -25,8 +25,8 @@ func podOf(uid string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "kafka", Name: "my-cluster-kafka-3", UID: types.UID(uid)}}
 }
 
-// within is an actuator whose only Kubernetes cluster, east, has the objects. A delete that is not nil takes the place of the API server's
-// own.
+// within returns an actuator with one Kubernetes cluster, east, that has the objects. A del that is not nil replaces the API server's
+// delete.
 func within(del func(client.DeleteOptions) error, objects ...client.Object) (*actuate.Actuator, client.Client) {
 	builder := fake.NewClientBuilder().WithObjects(objects...)
 	if del != nil {
@@ -68,7 +68,7 @@ func TestAPodIsDeletedByItsUID(t *testing.T) {
 
 func TestAnotherPodOfTheSameNameIsLeftAlone(t *testing.T) {
 	g := NewWithT(t)
-	// The fake does not look at a UID that is asked for. The API server does, and says this.
+	// The fake client ignores a UID precondition. A real API server checks it and returns this error.
 	a, c := within(func(client.DeleteOptions) error {
 		return apierrors.NewConflict(pods, "my-cluster-kafka-3", errors.New("the UID in the precondition does not match"))
 	}, podOf("second"))

@@ -12,8 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// reconfigure validates all changes before it makes any. What Kafka refuses is tried again key by key, so that one value keeps no other one
-// from being set.
+// reconfigure validates all changes before it makes any. It retries what Kafka rejects key by key, so that one value does not block others.
 func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *roller.Node) (Result, []brokerconfig.Refusal, error) {
 	writer := a.Brokers
 	if !node.Roles.Broker {
@@ -30,7 +29,7 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 		return result, toRefusals(refused, false), err
 	}
 	result, others, err := alter(ctx, a.Controllers, stored)
-	refusals := append(toRefusals(refused, false), toRefusals(others, true)...) // there is no other way to store a value
+	refusals := append(toRefusals(refused, false), toRefusals(others, true)...) // no other way exists to store a value
 	if err != nil && len(running) > 0 {
 		result = Unclear
 	}
@@ -40,7 +39,7 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 	return outcome(result, refusals, err)
 }
 
-// outcome is the result of all, in which a refusal is one.
+// outcome returns Refused for an action with refusals and without an error.
 func outcome(result Result, refusals []brokerconfig.Refusal, err error) (Result, []brokerconfig.Refusal, error) {
 	if err != nil || len(refusals) == 0 {
 		return result, refusals, err
@@ -56,11 +55,11 @@ func outcome(result Result, refusals []brokerconfig.Refusal, err error) (Result,
 	return Refused, refusals, errors.Join(all...)
 }
 
-// change is one of a node's own value, or of that of all brokers.
+// change changes a node's own value, or the cluster-wide one.
 type change struct {
 	brokerconfig.Change
 	node int32
-	// refused is Kafka's error about it.
+	// refused is Kafka's error about the change.
 	refused error
 }
 
@@ -79,8 +78,8 @@ func (c change) resource() kafka.ConfigResource {
 	return kafka.BrokerResource(c.node)
 }
 
-// alter makes changes once all have been validated, and those that are refused one after another. It returns those that are refused in the
-// end.
+// alter makes the changes after all have been validated, and retries the rejected ones one by one. It returns those that Kafka still
+// rejects.
 func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Result, []change, error) {
 	if len(changes) == 0 {
 		return Done, nil, nil
@@ -125,7 +124,7 @@ func oneByOne(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]
 	}
 }
 
-// ask asks for changes, or whether Kafka would take them. Those of one node, or of all brokers, are taken or refused together.
+// ask sends changes to Kafka, or lets Kafka validate them. Kafka takes or rejects the changes of one node, or of all brokers, together.
 func ask(ctx context.Context, writer kafka.ConfigWriter, changes []change, validateOnly bool) (taken, refused []change, err error) {
 	answers, failed := writer.AlterConfigs(ctx, grouped(changes), validateOnly)
 	for _, c := range changes {
@@ -146,7 +145,7 @@ func ask(ctx context.Context, writer kafka.ConfigWriter, changes []change, valid
 	return taken, refused, nil
 }
 
-// grouped are the changes as Kafka's clients make them.
+// grouped returns the changes grouped by resource, as Kafka's clients send them.
 func grouped(changes []change) []kafka.ConfigChange {
 	var all []kafka.ConfigChange
 	for _, c := range changes {
@@ -163,7 +162,7 @@ func grouped(changes []change) []kafka.ConfigChange {
 	return all
 }
 
-// toRefusals returns Kafka's errors about changes.
+// toRefusals converts rejected changes to refusals.
 func toRefusals(refused []change, final bool) []brokerconfig.Refusal {
 	var refusals []brokerconfig.Refusal
 	for _, c := range refused {
@@ -179,15 +178,15 @@ func toRefusals(refused []change, final bool) []brokerconfig.Refusal {
 // keyNamed matches a key and its value in an error of Kafka.
 var keyNamed = regexp.MustCompile(`\b([a-z][a-z0-9.]*\.[a-z0-9.]+)=`)
 
-// elsewhere reports whether a refusal is about another key than the one that was asked for: a broker that can't take up what is stored
-// takes up nothing until it is restarted.
+// elsewhere reports whether the error names another key than that of the change: a broker that can't apply a stored value applies no change
+// until it is restarted.
 func (c change) elsewhere() bool {
 	named := keyNamed.FindAllStringSubmatch(c.refused.Error(), -1)
 	return len(named) > 0 && !slices.ContainsFunc(named, func(m []string) bool { return m[1] == c.Key })
 }
 
-// refuses reports whether an error is Kafka's word on the configuration itself. All others are about us, or the way: what we may not
-// change, or cannot reach, is worth another try when that is put right.
+// refuses reports whether an error is Kafka's answer about the configuration itself. Any other error is about the roller or the connection,
+// such as a missing permission: the change is worth a retry once that is fixed.
 func refuses(err error) bool {
 	switch kafka.ClassOf(err) {
 	case kafka.ClassInvalid, kafka.ClassUnsupported, kafka.ClassDisabled:

@@ -13,12 +13,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// scribe is a kafka.ConfigWriter that notes what it is asked for.
+// scribe is a kafka.ConfigWriter that records its calls.
 type scribe struct {
 	asked    []request
-	validate error                          // of a request that only validates
-	alter    error                          // of one that does not
-	answers  map[kafka.ConfigResource]error // of each resource, when it is validated
+	validate error                          // the error of requests that only validate
+	alter    error                          // the error of all others
+	answers  map[kafka.ConfigResource]error // the error for each resource when it is validated
 }
 
 type request struct {
@@ -42,8 +42,8 @@ func reconfigure(roles roller.Roles) (roller.Action, *roller.Node) {
 	}}, &roller.Node{ID: 3, Name: "my-cluster-kafka-3", Roles: roles}
 }
 
-// testDynamicUpdateConfigsByScope and testDynamicUpdateClusterWideConfigSetPerBroker: what the node has of its own goes to the node, the
-// rest to all brokers, and an override gives way in the same request.
+// testDynamicUpdateConfigsByScope and testDynamicUpdateClusterWideConfigSetPerBroker: the node's own keys are set for the node, all others
+// for all brokers, and the same request deletes an override.
 func TestChangesGoToTheNodeAndToAllBrokers(t *testing.T) {
 	g := NewWithT(t)
 	s := &scribe{}
@@ -99,7 +99,7 @@ func TestControllersAreReconfiguredByThemselves(t *testing.T) {
 	g.Expect(brokers.asked).To(BeEmpty())
 }
 
-// picky is a Kafka that refuses some changes, each as key=value or key, and takes others only once some other one was made.
+// picky is a Kafka that rejects some changes, given as key=value or key, and accepts others only after another one was made.
 type picky struct {
 	refuses map[string]error
 	after   map[string]string
@@ -130,7 +130,7 @@ func (p *picky) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, va
 	return answers, nil
 }
 
-// What Kafka refuses keeps nothing else from being set, of the node or of all brokers, and is told key by key.
+// A key that Kafka rejects does not prevent the other changes, of the node or of all brokers. Each rejected key is reported.
 func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 	g := NewWithT(t)
 	p := &picky{
@@ -158,8 +158,8 @@ func TestARefusedKeyKeepsOnlyItself(t *testing.T) {
 	)))
 }
 
-// A broker with one stored value that it can't apply rejects each change, and names that key. The key that was asked for is retried, and
-// the retries are counted.
+// A broker that can't apply one stored value rejects each change and names that key. The requested key is retried, and the retries are
+// counted.
 func TestARefusalThatIsAboutAnotherKey(t *testing.T) {
 	g := NewWithT(t)
 	const why = "Dynamic thread count update validation failed for num.io.threads=100, value should not be greater than double the current " +
@@ -178,7 +178,7 @@ func TestARefusalThatIsAboutAnotherKey(t *testing.T) {
 	))
 }
 
-// What is to be stored goes to the controllers, whoever the node is. What they refuse is refused for good.
+// Values to store are sent to the controllers, whatever the node's roles are. A key that they reject counts as rejected for good.
 func TestWhatIsStoredGoesToTheControllers(t *testing.T) {
 	g := NewWithT(t)
 	brokers, controllers := &scribe{}, &scribe{}

@@ -13,14 +13,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// elector notes what it is asked, and answers what it is told to.
+// elector records its calls, and returns configured answers.
 type elector struct {
 	asked []kafka.TopicPartition
 	errs  map[kafka.TopicPartition]error
 	err   error
-	// bounded reports that it was asked for an answer by some time.
+	// bounded reports whether the context had a deadline.
 	bounded bool
-	// checks are the answers to the question who leads, one after the other, and checked what was asked for.
+	// checks are the answers to successive calls of CheckLeader, and checked the partitions of these calls.
 	checks  []map[kafka.TopicPartition]error
 	checked [][]kafka.TopicPartition
 }
@@ -72,7 +72,8 @@ func TestElections(t *testing.T) {
 	}
 }
 
-// The next broker's stop moves leaders and followers once more: what follows an election waits for those that it moved.
+// Stopping the next broker moves leaders and followers again. So the actuator waits after an election until the elected broker leads and
+// its followers fetch.
 func TestABrokerThatWasElectedLeadsBeforeTheNextOneStops(t *testing.T) {
 	one, two := kafka.TopicPartition{Topic: "a"}, kafka.TopicPartition{Topic: "a", Partition: 1}
 	moving, denied := kafka.NewError(kafka.CodeNotLeaderOrFollower, ""), kafka.NewError(kafka.CodeTopicAuthorizationFailed, "")

@@ -2,21 +2,21 @@ package brokerconfig
 
 import "github.com/kafka-operators/kafka-operators/kafka/configdef"
 
-// Verdict is whether a key may have a value, by Kafka's own definition of the key.
+// Verdict is the result of checking a value against Kafka's definition of the key.
 type Verdict uint8
 
 // The verdicts.
 const (
-	// Undecided: the key is unknown, or only Kafka's code can decide.
+	// Undecided means that the key is unknown, or that only Kafka's code can decide.
 	Undecided Verdict = iota
-	// Legal values are taken by a node that starts.
+	// Legal values do not prevent a node from starting.
 	Legal
-	// Illegal values keep a node from starting.
+	// Illegal values prevent a node from starting.
 	Illegal
 )
 
-// Judge reports whether a key may have a value, by its definition alone: a legal value may still not fit to other keys, or to a node that
-// runs.
+// Judge checks a value against the definition of its key alone: a legal value may still contradict other keys, or be rejected by a running
+// node.
 func (t *Table) Judge(key, value string) Verdict {
 	k, known := t.keys[key]
 	switch {

@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// What a key's definition allows, by Kafka's own classes.
+// The values that a key's definition allows, according to Kafka's own classes.
 func TestWhatADefinitionAllows(t *testing.T) {
 	g := NewWithT(t)
 	for _, c := range []struct {

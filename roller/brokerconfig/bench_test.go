@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// fleet is a cluster of brokers that run with 60 properties, each of which tells of 300 keys.
+// fleet returns a cluster of brokers with 60 properties, each of which reports 300 keys.
 func fleet(brokers int) []brokerconfig.Node {
 	t := brokerconfig.Latest()
 	m := newModel(t)
@@ -31,7 +31,7 @@ func fleet(brokers int) []brokerconfig.Node {
 	return nodes
 }
 
-// BenchmarkCompareAThousandBrokers is of brokers that are as they should be, as most are most of the time.
+// BenchmarkCompareAThousandBrokers compares brokers that need no change, which is the usual case.
 func BenchmarkCompareAThousandBrokers(b *testing.B) {
 	nodes := fleet(1000)
 	t := brokerconfig.Latest()
@@ -42,7 +42,7 @@ func BenchmarkCompareAThousandBrokers(b *testing.B) {
 	}
 }
 
-// BenchmarkCompareAThousandChangedBrokers is of an edit that concerns ten keys of each broker.
+// BenchmarkCompareAThousandChangedBrokers compares brokers after an edit of ten keys.
 func BenchmarkCompareAThousandChangedBrokers(b *testing.B) {
 	nodes := fleet(1000)
 	for i := range nodes {

@@ -7,18 +7,18 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
 )
 
-// Node is one node, for CompareAll. Leave nodes out whose configuration is unknown.
+// Node is one node, for CompareAll. Omit nodes whose configuration is unknown.
 type Node struct {
 	ID     int32
 	Roles  Roles
 	Config Config
 }
 
-// Outcome is what to do so that all nodes get their desired configuration.
+// Outcome lists the changes after which all nodes have their desired configuration.
 type Outcome struct {
-	// Nodes are the differences of each node that has one, without what concerns the whole cluster.
+	// Nodes are the differences of each node that has any, without the cluster-wide changes.
 	Nodes map[int32]Diff `json:"nodes"`
-	// Global are the changes that all brokers take up while they run, each once, sorted by key.
+	// Global are the changes that all brokers apply while they run, each once, sorted by key.
 	Global []Change `json:"global,omitempty"`
 	// StoredGlobal are cluster-wide values that running brokers reject (Diff.StoredGlobal).
 	StoredGlobal []Change `json:"storedGlobal,omitempty"`
@@ -33,21 +33,21 @@ type Dispute struct {
 	Key string `json:"key"`
 	// Wishes are sorted by the first node of each.
 	Wishes []Wish `json:"wishes"`
-	// Unsolved: the key can't be set for single nodes, so that nothing is done about it.
+	// Unsolved means that the key can't be set for single nodes, so that it is not changed.
 	Unsolved bool `json:"unsolved,omitempty"`
 }
 
-// Wish is a desired value, and the nodes that want it.
+// Wish is a desired value, and the nodes that have it.
 type Wish struct {
-	// Value is nil for none: Kafka has no default for the key, and the nodes are not to have a value.
+	// Value is nil if Kafka has no default for the key and the nodes should not have a value.
 	Value *string `json:"value"`
 	Nodes []int32 `json:"nodes"`
 }
 
-// TableOf is the table to compare the nodes of one cluster by: that of the oldest Kafka that one of them is known to run, so that while
-// Kafka is being upgraded nothing is taken for changeable at run time that some node would not take up. Nodes whose version is unknown
-// (Config.Version) have no say; if it is known of none, it is the latest table. A key that came with a newer Kafka is compared when all
-// nodes have arrived there, and a table that is too old or too new costs a restart too many, and nothing else: see [For].
+// TableOf returns the table by which to compare the nodes of one cluster: that of the oldest Kafka version among them, so that during an
+// upgrade no key counts as changeable at run time that some node would not apply. It ignores nodes whose version is unknown
+// (Config.Version); if all are unknown, it returns the latest table. A key of a newer Kafka is compared once all nodes run that version. A
+// table that is too old or too new only costs an additional restart: see [For].
 func TableOf(nodes []Node) *Table {
 	oldest := ""
 	for i := range nodes {
@@ -63,29 +63,30 @@ func TableOf(nodes []Node) *Table {
 // CompareAll returns what to do so that each node has its desired configuration, with each cluster-wide change once. Nodes are described by
 // Config and Roles; their order does not matter.
 //
-// What can be changed while a node runs is changed: a per-broker key for the node, a cluster-wide key for all brokers, with the node's own
-// value of it removed. A restart is asked for only where it changes something: a value that Kafka stores wins over the file, so the stored
-// value is deleted instead. Applying the whole result, restarts included, leaves nothing to do; where a node does not report the synonyms
-// of its values, the second result does.
+// A change that a running node can apply is made at run time: a per-broker key for the node, a cluster-wide key for all brokers, and the
+// node's own value of it is removed. A restart is requested only if it changes something: a value that Kafka stores overrides the file, so
+// the stored value is deleted instead. After the whole result was applied, restarts included, there are no differences; if a node does not
+// report the synonyms of its values, that takes a second result.
 //
-// The result never has the following keys, so a change of theirs must show in the pod's revision (a hash of their values, say):
-//   - keys that Kafka does not know, such as those of plugins and those behind a listener's prefix (listener.name.x.), and keys that the
-//     node does not report: an older Kafka, which would refuse them;
-//   - passwords, which a node reports to nobody, and values that the node looks up itself (${file:...}). A node's own stored value of a
-//     password is deleted, because nobody could tell whether it is the right one;
-//   - the keys that make a node the one it is: its id, roles, rack and advertised listeners;
-//   - keys that the node does not read: a controller's settings on a broker, a broker's on a controller, log.retention.hours where
+// The result never has the following keys, so a change of them must change the pod's revision (a hash of their values, for example):
+//   - keys that Kafka does not define, such as those of plugins and those behind a listener's prefix (listener.name.x.), and keys that the
+//     node does not report: an older Kafka would reject them;
+//   - passwords, which no node reports, and values that the node looks up itself (${file:...}). A node's own stored value of a password is
+//     deleted, because there is no way to check whether it is the right one;
+//   - the keys that identify a node: its id, roles, rack and advertised listeners;
+//   - keys that the node does not read: a controller's settings on a broker, a broker's on a controller, log.retention.hours if
 //     log.retention.ms is desired.
 //
-// A key that is no longer desired gets Kafka's default. One whose value is the default already is left as it is, wherever the value comes
-// from.
+// A key that is no longer desired gets Kafka's default. If its value is the default already, it stays, wherever the value comes from.
 //
-// Nodes may disagree on a cluster-wide key: pools that are configured differently, or an edit that has reached only some of them. Were such
-// a key set for the cluster, then the nodes would undo each other's value forever. It is set for each node by itself instead, which Kafka
-// allows for all of them but min.insync.replicas, and the dispute is reported. Nodes that have what they want from the cluster's value get
-// it as their own before that is touched. When the nodes agree again, their own values give way to the cluster's with the next change.
+// Nodes may have different desired values for a cluster-wide key: pools that are configured differently, or an edit that has reached only
+// some of them. If such a key were set for the cluster, the nodes would overwrite each other's value forever. It is set for each node
+// instead, which Kafka allows for all of them but min.insync.replicas, and the dispute is reported. Nodes that have their desired value
+// from the cluster's value get it as their own before that is changed. When the nodes agree again, the next change replaces their own
+// values by the cluster's.
 //
-// What Kafka has refused is not in the changes again. A legal value is applied by a restart instead, and any other one is rejected.
+// Changes that Kafka has rejected are not in the result again. A legal value is applied by a restart instead, and any other one is reported
+// as rejected.
 func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 	diffs := make([]Diff, len(nodes))
@@ -116,7 +117,8 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 			stored[c.Key] = c
 		}
 		for _, c := range d.Global {
-			// A value wins over a deletion: both lead to the default, and some node's file would bring the old value back.
+			// A value takes precedence over a deletion: both lead to the default, but a deletion would restore the old value of some node's
+			// file.
 			if known, ok := changes[c.Key]; !ok || known.To == nil {
 				changes[c.Key] = c
 			}
@@ -135,7 +137,7 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	return out
 }
 
-// postpone drops changes of disputed keys while some node needs its own value.
+// postpone drops changes of disputed keys while a node still needs its own value first.
 func (o *Outcome) postpone(changes map[string]Change, disputed map[string]bool) {
 	for _, d := range o.Nodes {
 		for _, c := range d.Node {
@@ -146,7 +148,7 @@ func (o *Outcome) postpone(changes map[string]Change, disputed map[string]bool) 
 	}
 }
 
-// wishes are the values that nodes want for a cluster-wide key, among those that take changes of it up.
+// wishes returns the desired values for a cluster-wide key of the nodes that apply changes of it.
 func (t *Table) wishes(key string, nodes []Node) []Wish {
 	k := t.keys[key]
 	var wishes []Wish

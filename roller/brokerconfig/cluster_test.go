@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// together compares models as nodes 0, 1, 2... of one cluster, all brokers.
+// together compares models as the brokers 0, 1, 2... of one cluster.
 func together(models ...*model) brokerconfig.Outcome {
 	nodes := make([]brokerconfig.Node, len(models))
 	for i, m := range models {
@@ -28,7 +28,7 @@ func TestAChangeOfTheWholeClusterIsMadeOnce(t *testing.T) {
 	g.Expect(out.Disputes).To(BeEmpty())
 }
 
-// In the middle of a roll, some brokers have the new file and some the old one.
+// In the middle of a roll, some brokers have the new file and others the old one.
 func TestAValueThatSomeFilesStillHaveIsNotJustDeleted(t *testing.T) {
 	g := NewWithT(t)
 	restarted, old := started(), started("num.io.threads", "4").wants()
@@ -56,13 +56,13 @@ func TestADisputedKeyIsSetForEachNode(t *testing.T) {
 	g.Expect(d.Wishes[2].Nodes).To(Equal([]int32{2}))
 }
 
-// The retention of a topic must not become shorter for a moment because another pool of brokers changes its mind.
+// The retention of a topic must not become shorter temporarily because another pool changes its value.
 func TestANodeGetsItsOwnValueBeforeTheClustersIsDeleted(t *testing.T) {
 	g := NewWithT(t)
 	a, b := started("log.retention.ms", "1000"), started()
 	b.global = a.global
 	a.global["log.retention.ms"] = "1000"
-	a.static = values{} // it was started before anybody wanted that
+	a.static = values{} // it was started before the value was wanted
 	out := together(a, b)
 	g.Expect(to(out.Nodes[0].Node)).To(Equal(values{"log.retention.ms": "1000"}))
 	g.Expect(out.Global).To(BeEmpty())
@@ -74,7 +74,7 @@ func TestANodeGetsItsOwnValueBeforeTheClustersIsDeleted(t *testing.T) {
 	g.Expect(out.Global).To(BeEmpty())
 }
 
-// Kafka refuses it for single brokers while eligible leader replicas are on, so that somebody has to decide.
+// Kafka rejects min.insync.replicas for single brokers while eligible leader replicas are enabled, so the user has to decide.
 func TestADisputeAboutMinInSyncReplicasIsTold(t *testing.T) {
 	g := NewWithT(t)
 	out := together(started("min.insync.replicas", "1"), started("min.insync.replicas", "1").wants("min.insync.replicas", "2"))
@@ -84,7 +84,7 @@ func TestADisputeAboutMinInSyncReplicasIsTold(t *testing.T) {
 	g.Expect(out.Disputes[0].Unsolved).To(BeTrue())
 }
 
-// Spellings are no dispute, nor is what a node does not take up.
+// Different spellings of a value are no dispute, and neither are keys that a node does not apply.
 func TestWhatIsNoDispute(t *testing.T) {
 	g := NewWithT(t)
 	a, b := started("num.network.threads", "3").wants("num.network.threads", "05"),

@@ -12,13 +12,13 @@ func (c *comparison) compare() Diff {
 	met := 0
 	for name, e := range c.config.Live {
 		if e.Source == SourceDefault || e.Source == SourceUnknown {
-			continue // most of them: nothing is set, or that is unknown
+			continue // most of them: no value is set, or the source is unknown
 		}
 		value, desired := c.config.Desired[name]
 		if desired {
 			met++
 			if e.Source == SourceStatic && e.Value == value {
-				continue // most of the others: nothing is stored for it, and the file is right
+				continue // most of the others: nothing is stored, and the file is right
 			}
 		}
 		c.key(c.table.keys[name], e, value, desired)
@@ -34,31 +34,31 @@ func (c *comparison) compare() Diff {
 	return c.diff
 }
 
-// comparison is one node's, while it is made.
+// comparison is the state of comparing one node.
 type comparison struct {
 	table  *Table
 	config Config
 	roles  Roles
-	// disputed are the keys that the nodes do not agree on: they are set for each node by itself.
+	// disputed are the keys with different desired values: they are set for each node.
 	disputed map[string]bool
-	// node is the node's id, refusals what Kafka said against changes, and met those of them that stand in the way.
+	// node is the node's id, refusals the changes that Kafka rejected, and met those of them that block a change.
 	node     int32
 	refusals []Refusal
 	met      []Refusal
 	diff     Diff
 }
 
-// difference is one key whose value is not as it should be.
+// difference is one key with a value that is not the desired one.
 type difference struct {
 	*Key
 	layers
 	entry *Entry
-	// want is the value that is to count: the desired one, else Kafka's default, which may be none.
+	// want is the value that should be effective: the desired one, else Kafka's default, which may be nil.
 	want    *string
 	desired bool
 }
 
-// unset compares the desired keys for which nothing is set yet.
+// unset compares the desired keys that have no value yet.
 func (c *comparison) unset() {
 	for name, value := range c.config.Desired {
 		e, told := c.config.Live[name]
@@ -68,7 +68,7 @@ func (c *comparison) unset() {
 	}
 }
 
-// key compares one key, nil for one that Kafka does not know. The value counts if it is desired.
+// key compares one key; k is nil for one that Kafka does not define. The value counts only if it is desired.
 func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
 	if k == nil || desired && (c.illegal(k, e, value) || configdef.Refers(value)) || !k.considered(c.roles) {
 		return
@@ -90,7 +90,7 @@ func (c *comparison) key(k *Key, e Entry, value string, desired bool) {
 	c.compareAs(mode, d)
 }
 
-// compareAs compares a key that can be changed in this way.
+// compareAs compares a key that can be changed in the given mode.
 func (c *comparison) compareAs(mode Mode, d difference) {
 	switch {
 	case mode == ReadOnly:
@@ -98,7 +98,7 @@ func (c *comparison) compareAs(mode Mode, d difference) {
 	case c.disputed[d.Name]:
 		c.disputedKey(d)
 	case d.same(&d.entry.Value):
-		// It counts already, wherever it comes from.
+		// It is effective already, wherever it comes from.
 	case mode == PerBroker:
 		c.perBroker(d)
 	default:
@@ -109,12 +109,12 @@ func (c *comparison) compareAs(mode Mode, d difference) {
 // disputedKey sets a cluster-wide key for this node, so that it does not depend on the value for all brokers.
 func (c *comparison) disputedKey(d difference) {
 	settled := d.same(&d.entry.Value) && (d.node != nil || d.global == nil)
-	if !settled && !d.undeletable { // an undeletable key can't be set for one node while eligible leader replicas are on
+	if !settled && !d.undeletable { // while eligible leader replicas are enabled, such a key can't be set for one node
 		c.perBroker(d)
 	}
 }
 
-// readOnly compares what is read when the node starts: what counts is the file, although a controller shows what is stored, too.
+// readOnly compares a key that is read when the node starts: only the file is effective, although a controller also shows stored values.
 func (c *comparison) readOnly(d difference) {
 	if slices.ContainsFunc(d.Before, func(key string) bool { _, ok := c.config.Desired[key]; return ok }) {
 		return
@@ -136,11 +136,11 @@ func (c *comparison) readOnly(d difference) {
 func (c *comparison) perBroker(d difference) {
 	switch {
 	case d.node != nil && (d.known && d.same(d.below()) || !d.known && !d.desired):
-		// What lies below the override is right. Where the node does not tell what does, it will once the override is gone.
+		// The value below the override is right. If the node does not report that value, it will once the override is deleted.
 		c.deleteOverride(d)
 	case d.want != nil:
 		c.setNode(d, d.want)
-	default: // no value can be set that means none
+	default: // no value can be set that means no value
 		if d.node != nil {
 			c.deleteOverride(d)
 		}
@@ -153,8 +153,7 @@ func (c *comparison) perBroker(d difference) {
 	}
 }
 
-// clusterWide changes a key for all brokers. It does so even where the file is right already: other brokers may not have been restarted
-// with it.
+// clusterWide changes a key for all brokers, even if the file is right already: other brokers may not have been restarted with it.
 func (c *comparison) clusterWide(d difference) {
 	if d.node != nil {
 		c.deleteOverride(d)
@@ -169,7 +168,7 @@ func (c *comparison) clusterWide(d difference) {
 	case stored && (d.static == nil || d.same(d.static)):
 		c.setGlobal(d, nil)
 	case d.want != nil:
-		// The file that the node was started with still has the old value, or the stored one can't be deleted.
+		// The file with which the node was started still has the old value, or the stored one can't be deleted.
 		c.setGlobal(d, d.want)
 	default:
 		if stored {
@@ -196,7 +195,7 @@ func (c *comparison) restart(d difference) {
 	c.diff.Restart = append(c.diff.Restart, d.change(to))
 }
 
-// change leads from what the node shows to a value; nil: to none.
+// change returns the change from the node's value to another one; nil removes the value.
 func (d *difference) change(to *string) Change {
 	change := Change{Key: d.Name, To: to}
 	if d.entry.Value != "" {
@@ -206,10 +205,10 @@ func (d *difference) change(to *string) Change {
 	return change
 }
 
-// same reports whether a value is the one that is wanted.
+// same reports whether a value is the wanted one.
 func (d *difference) same(value *string) bool { return d.Type.same(value, d.want) }
 
-// below is the value without the node's own override.
+// below returns the value without the node's own override.
 func (d *difference) below() *string {
 	if d.global != nil {
 		return d.global
@@ -217,7 +216,7 @@ func (d *difference) below() *string {
 	return d.file()
 }
 
-// file is the value without any that Kafka stores.
+// file returns the value without those that Kafka stores.
 func (d *difference) file() *string {
 	if d.static != nil {
 		return d.static

@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// started is a node of the latest Kafka that was started with these properties.
+// started returns a node of the latest Kafka that was started with these properties.
 func started(properties ...string) *model {
 	m := newModel(brokerconfig.Latest())
 	m.wants(properties...)
@@ -16,7 +16,7 @@ func started(properties ...string) *model {
 	return m
 }
 
-// wants replaces the properties that the node is to have.
+// wants replaces the desired properties of the node.
 func (m *model) wants(properties ...string) *model {
 	m.file = map[string]string{}
 	for i := 0; i < len(properties); i += 2 {
@@ -27,7 +27,7 @@ func (m *model) wants(properties ...string) *model {
 
 func (m *model) diff(r brokerconfig.Roles) brokerconfig.Diff { return m.table.Compare(m.config(), r) }
 
-// to is where changes lead, by key; "(none)" for a deletion.
+// to returns the new values of changes, by key; "(none)" for a deletion.
 func to(changes []brokerconfig.Change) map[string]string {
 	values := map[string]string{}
 	for _, c := range changes {
@@ -41,7 +41,7 @@ func to(changes []brokerconfig.Change) map[string]string {
 
 type values = map[string]string
 
-// expect compares a node and says what each part of the result is to hold.
+// expect compares a node, and checks each part of the result.
 func expect(t *testing.T, m *model, r brokerconfig.Roles, node, global, restart values) {
 	t.Helper()
 	g := NewWithT(t)
@@ -60,7 +60,7 @@ func expect(t *testing.T, m *model, r brokerconfig.Roles, node, global, restart 
 
 var none values
 
-// testCustomProperty{Added,Removed,Kept,Changed}: the pod's revision covers what Kafka does not know.
+// testCustomProperty{Added,Removed,Kept,Changed}: the pod's revision covers properties that Kafka does not know.
 func TestPropertiesThatKafkaDoesNotKnow(t *testing.T) {
 	custom := func(value string) brokerconfig.Entry {
 		return brokerconfig.Entry{Value: value, Source: brokerconfig.SourceStatic, ReadOnly: true, Sensitive: true}
@@ -120,7 +120,7 @@ func TestAChangedDynamicConfigurationOfAController(t *testing.T) {
 	expect(t, started("max.connections", "100").wants("max.connections", "200"), controller, none, values{"max.connections": "200"}, none)
 }
 
-// A controller accepts to be told of other listeners, and opens none: ControllerServer does not register DynamicListenerConfig.
+// A controller accepts a change of its listeners, but does not open them: ControllerServer does not register DynamicListenerConfig.
 func TestAControllerTakesNoListenersUpWhileItRuns(t *testing.T) {
 	m := started("listeners", "C://:9090").wants("listeners", "C://:9091")
 	expect(t, m, controller, none, none, values{"listeners": "C://:9091"})
@@ -131,7 +131,7 @@ func TestAControllerTakesNoListenersUpWhileItRuns(t *testing.T) {
 	expect(t, m, controller, values{"listeners": "(none)"}, none, none)
 }
 
-// What brokers take up for the whole cluster reaches a controller's description, and not its threads.
+// A cluster-wide key that only brokers apply shows in a controller's description, but does not change its threads.
 func TestAControllerIsRestartedForWhatOnlyBrokersTakeUp(t *testing.T) {
 	m := started("num.network.threads", "3").wants("num.network.threads", "5")
 	m.global["num.network.threads"] = "5"
@@ -183,7 +183,7 @@ func TestSeveralChangedProperties(t *testing.T) {
 	expect(t, m, broker, none, values{"log.segment.bytes": "20000000"}, values{"inter.broker.listener.name": "B", "group.max.size": "6"})
 }
 
-// testRemoveDefaultPropertyWhichIsNotDefault. What is the default already would be the same after a restart.
+// testRemoveDefaultPropertyWhichIsNotDefault. If the value is the default already, a restart would not change it.
 func TestARemovedReadOnlyProperty(t *testing.T) {
 	expect(t, started("log.retention.hours", "72").wants(), broker, none, none, values{"log.retention.hours": "(none)"})
 	expect(t, started("log.retention.hours", "168").wants(), broker, none, none, none)
@@ -229,7 +229,7 @@ func TestDoubles(t *testing.T) {
 	NewWithT(t).Expect(d.Rejected).To(ConsistOf(HaveField("Illegal", true)))
 }
 
-// Strimzi issue 7391: what Kafka stores wins over the file, so that restarts would never end it.
+// Strimzi issue 7391: a stored value overrides the file, so a restart would never apply the file's value.
 func TestAStoredValueThatFightsTheFileIsDeleted(t *testing.T) {
 	m := started("listeners", "A://:1", "num.io.threads", "9")
 	m.node["listeners"], m.node["num.io.threads"] = "A://:2", "4"
@@ -239,7 +239,7 @@ func TestAStoredValueThatFightsTheFileIsDeleted(t *testing.T) {
 	expect(t, m, broker, none, values{"num.io.threads": "9"}, none)
 }
 
-// Strimzi issue 11685: Kafka refuses to delete the cluster's min.insync.replicas while eligible leader replicas are on.
+// Strimzi issue 11685: Kafka rejects the deletion of the cluster's min.insync.replicas while eligible leader replicas are enabled.
 func TestMinInSyncReplicasIsNeverDeletedForTheCluster(t *testing.T) {
 	m := started("min.insync.replicas", "2").wants()
 	m.global["min.insync.replicas"] = "2"
@@ -254,15 +254,15 @@ func TestARemovedPropertyOfAClusterWideKey(t *testing.T) {
 	m := started().wants()
 	m.global["num.io.threads"] = "4"
 	expect(t, m, broker, none, values{"num.io.threads": "(none)"}, none)
-	m = started("num.io.threads", "4").wants() // the file that counts still has it
+	m = started("num.io.threads", "4").wants() // the file that the broker was started with still has it
 	expect(t, m, broker, none, values{"num.io.threads": "8"}, none)
-	m = started("log.retention.ms", "4").wants() // and there is no value that means none
+	m = started("log.retention.ms", "4").wants() // no value means "none"
 	expect(t, m, broker, none, none, values{"log.retention.ms": "(none)"})
 	m.global["log.retention.ms"] = "5"
 	expect(t, m, broker, none, values{"log.retention.ms": "(none)"}, values{"log.retention.ms": "(none)"})
 }
 
-// log.retention.hours is not read where log.retention.ms is set: a restart for it would change nothing.
+// Kafka ignores log.retention.hours if log.retention.ms is set, so a restart would change nothing.
 func TestSynonyms(t *testing.T) {
 	m := started("log.retention.hours", "72").wants("log.retention.ms", "1000", "log.retention.hours", "24")
 	expect(t, m, broker, none, values{"log.retention.ms": "1000"}, none)
@@ -275,7 +275,7 @@ func TestSynonyms(t *testing.T) {
 	expect(t, m, broker, values{"log.retention.ms": "(none)"}, none, none)
 }
 
-// Kafka calls them dynamic, and refuses to change them without a listener's prefix.
+// Kafka describes these keys as dynamic, but rejects a change without a listener's prefix.
 func TestAKeyThatIsDynamicForListenersOnly(t *testing.T) {
 	m := started("ssl.keystore.location", "/a").wants("ssl.keystore.location", "/b")
 	expect(t, m, broker, none, none, values{"ssl.keystore.location": "/b"})
@@ -294,7 +294,7 @@ func TestAValueThatTheNodeLooksUpItselfIsNotCompared(t *testing.T) {
 	expect(t, started("listeners", "A://:1").wants("listeners", "${LISTENERS}"), broker, values{"listeners": "${LISTENERS}"}, none, none)
 }
 
-// A node of another version knows better than the table what it takes up while it runs.
+// A node of another version reports itself what it applies at runtime, which overrules the table.
 func TestWhatTheNodeSaysOfItselfCounts(t *testing.T) {
 	g := NewWithT(t)
 	c := started("num.io.threads", "8").wants("num.io.threads", "9").config()
@@ -316,7 +316,7 @@ func TestTheResultIsSortedAndTellsBothValues(t *testing.T) {
 	g.Expect(*d.Global[1].From + " -> " + *d.Global[1].To).To(Equal("8 -> 9"))
 }
 
-// The values of other keys that would count instead are not this key's.
+// The value of a synonym is not the key's own value.
 func TestAnotherKeysValueIsNotTheKeysOwn(t *testing.T) {
 	g := NewWithT(t)
 	c := started("log.retention.hours", "72").config()
@@ -332,7 +332,7 @@ func TestAnotherKeysValueIsNotTheKeysOwn(t *testing.T) {
 	g.Expect(d.Restart).To(BeEmpty())
 }
 
-// A node may show what it made of the file's value.
+// A node may report a value that it derived from the file's value.
 func TestWhatARestartWouldReadAgainIsNoReasonForOne(t *testing.T) {
 	g := NewWithT(t)
 	c := started("group.max.size", "5").config()
@@ -342,7 +342,7 @@ func TestWhatARestartWouldReadAgainIsNoReasonForOne(t *testing.T) {
 	g.Expect(brokerconfig.Compare(c, broker)).To(Equal(brokerconfig.Diff{}))
 }
 
-// What lies below an override is reported once the override is gone.
+// A broker reports the value below an override only after the override is deleted.
 func TestAnOverrideOfWhatIsNotDesiredIsDeletedAndNotReplaced(t *testing.T) {
 	m := started()
 	m.terse = true

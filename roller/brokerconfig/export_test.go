@@ -1,6 +1,6 @@
 package brokerconfig
 
-// What the tests in package brokerconfig_test ask for beside what the package exports.
+// Internals that the tests in package brokerconfig_test need.
 
 // Compare compares one node with the table for its version of Kafka.
 func Compare(c Config, r Roles) Diff {
@@ -12,7 +12,7 @@ func (t *Table) Compare(c Config, r Roles) Diff {
 	return (&comparison{table: t, config: c, roles: r}).compare()
 }
 
-// Key returns what the table says of a key, and whether Kafka knows it.
+// Key returns a key's entry in the table, and whether Kafka knows the key.
 func (t *Table) Key(name string) (Key, bool) {
 	if k, ok := t.keys[name]; ok {
 		return *k, true
@@ -20,10 +20,10 @@ func (t *Table) Key(name string) (Key, bool) {
 	return Key{}, false
 }
 
-// Owned explains why a key is never compared; empty for all that are.
+// Owned explains why a key is never compared; empty for keys that are.
 func Owned(key string) string { return owned[key] }
 
-// Versions are the versions of Kafka whose tables there are, ascending.
+// Versions returns the versions of Kafka that have tables, ascending.
 func Versions() []string {
 	var names []string
 	for _, t := range all() {

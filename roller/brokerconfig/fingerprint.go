@@ -13,10 +13,10 @@ import (
 const fingerprintLength = 16
 
 // Fingerprint identifies a set of changes: the same keys with the same wanted values, changed in the same way, have the same fingerprint in
-// every process. The values before the change do not count, so that a value that does not stay does not make an old wish a new one; see
-// Before. It is empty if there is nothing to do.
+// every process. The values before the change do not count, so that a value that changes again does not turn the same wish into a new one;
+// see Before. It is empty if there is nothing to do.
 //
-// The mark of a reason to restart is that of Diff{Restart: ...} alone: what is changed without a restart comes and goes meanwhile.
+// The mark of a reason to restart is that of Diff{Restart: ...} alone, because changes without a restart appear and disappear meanwhile.
 func (d Diff) Fingerprint() string {
 	if len(d.Restart) == 0 && !d.Live() {
 		return ""
@@ -35,7 +35,7 @@ func (d Diff) Fingerprint() string {
 }
 
 // Before identifies a set of changes by the values before the change, as Fingerprint does by the wanted ones. It is empty if there is
-// nothing to be done.
+// nothing to do.
 func (d Diff) Before() string {
 	swapped := func(changes []Change) []Change {
 		changes = slices.Clone(changes)
@@ -49,10 +49,10 @@ func (d Diff) Before() string {
 	return d.Fingerprint()
 }
 
-// write adds texts to a hash so that no other texts give the same bytes, and how many they are.
+// write adds texts to a hash, each with its length, so that different texts never result in the same bytes.
 func write(h hash.Hash, texts ...string) {
 	for _, s := range texts {
-		_, _ = io.WriteString(h, strconv.Itoa(len(s))+":"+s) // a hash takes everything
+		_, _ = io.WriteString(h, strconv.Itoa(len(s))+":"+s) // a hash accepts all writes
 	}
 	_, _ = io.WriteString(h, strconv.Itoa(len(texts))+";")
 }

@@ -1,18 +1,18 @@
 package brokerconfig
 
-// layers are the values that are set for one key, one on top of the other.
+// layers are the values of one key at each level, in the order of precedence.
 type layers struct {
 	node, global, static *string
-	// known: a nil layer is known not to be set. Otherwise only the effective layer is reported, and those below it are not.
+	// known means that a nil layer has no value. Otherwise the node reports only the effective layer, and none of those below it.
 	known bool
 }
 
-// layersOf reads the layers of a key as the node reports them.
+// layersOf returns the layers of a key as the node reports them.
 func layersOf(key string, e *Entry) layers {
 	l := layers{known: len(e.Synonyms) > 0 || e.Source == SourceStatic || e.Source == SourceDefault}
 	l.set(e.Source, &e.Value)
 	for i := range e.Synonyms {
-		// Another key's value is that key's own affair: log.retention.hours stands among the synonyms of log.retention.ms.
+		// Skip synonyms with another key, such as log.retention.hours for log.retention.ms: they are compared under their own key.
 		if s := &e.Synonyms[i]; s.Key == key {
 			l.set(s.Source, &s.Value)
 		}

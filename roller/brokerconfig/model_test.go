@@ -12,8 +12,8 @@ var (
 	combined   = brokerconfig.Roles{Broker: true, Controller: true}
 )
 
-// model is a node of Kafka as far as its configuration goes: the file, what the node read of it when it started, and what Kafka stores for
-// the node and for all.
+// model is the configuration of a simulated node: the file, the values that the node read from the file at its last start, and the values
+// that Kafka stores for the node and for all nodes.
 type model struct {
 	table  *brokerconfig.Table
 	file   map[string]string // values that the next start reads
@@ -36,7 +36,7 @@ func (m *model) clone() *model {
 
 func (m *model) start() { m.static = maps.Clone(m.file) }
 
-// config is what a comparison is given: the file, beside what the node tells.
+// config returns the input of a comparison: the file, and the keys that the node reports.
 func (m *model) config() brokerconfig.Config {
 	live := map[string]brokerconfig.Entry{}
 	for _, name := range m.table.Names() {
@@ -46,7 +46,7 @@ func (m *model) config() brokerconfig.Config {
 	return brokerconfig.Config{Version: m.table.Version, Desired: m.file, Live: live}
 }
 
-// entry is how Kafka describes a key (ConfigHelper.createBrokerConfigEntry).
+// entry describes a key as Kafka does (ConfigHelper.createBrokerConfigEntry).
 func (m *model) entry(k brokerconfig.Key) brokerconfig.Entry {
 	e := brokerconfig.Entry{Source: brokerconfig.SourceDefault, ReadOnly: k.Mode == brokerconfig.ReadOnly,
 		Sensitive: k.Type == brokerconfig.Password}
@@ -60,7 +60,7 @@ func (m *model) entry(k brokerconfig.Key) brokerconfig.Entry {
 		}
 		e.Synonyms = append(e.Synonyms, brokerconfig.Synonym{Key: k.Name, Value: value, Source: source})
 	}
-	if k.Mode != brokerconfig.ReadOnly { // Kafka ignores what should not be there (DynamicBrokerConfig.fromPersistentProps)
+	if k.Mode != brokerconfig.ReadOnly { // Kafka ignores stored values of read-only keys (DynamicBrokerConfig.fromPersistentProps)
 		add(m.node, brokerconfig.SourceDynamicNode)
 	}
 	if k.Mode == brokerconfig.ClusterWide {
@@ -79,7 +79,7 @@ func (m *model) entry(k brokerconfig.Key) brokerconfig.Entry {
 	return e
 }
 
-// apply does what a comparison asks for.
+// apply makes the changes of a comparison.
 func (m *model) apply(d brokerconfig.Diff) {
 	alter(m.node, d.Node)
 	alter(m.global, d.Global)

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// someValue is one of a few values of the key's type, Kafka's default among them, in different spellings.
+// someValue returns one of a few values of the key's type, in different spellings, and sometimes Kafka's default.
 func someValue(r *rand.Rand, k brokerconfig.Key) string {
 	if k.Default != nil && r.IntN(4) == 0 {
 		return *k.Default
@@ -32,7 +32,7 @@ func someValue(r *rand.Rand, k brokerconfig.Key) string {
 	return []string{"v" + n, "${env:V" + n + "}", ""}[r.IntN(3)]
 }
 
-// legalValue is some value that the key's definition allows.
+// legalValue returns a value that the key's definition allows.
 func legalValue(r *rand.Rand, t *brokerconfig.Table, k brokerconfig.Key) string {
 	if value := someValue(r, k); t.Judge(k.Name, value) != brokerconfig.Illegal {
 		return value
@@ -48,7 +48,7 @@ func legalValue(r *rand.Rand, t *brokerconfig.Table, k brokerconfig.Key) string 
 	return values[r.IntN(len(values))]
 }
 
-// scatter sets about one key in n.
+// scatter sets about one key in n to a random legal value.
 func scatter(r *rand.Rand, t *brokerconfig.Table, n int, into map[string]string) {
 	for _, name := range t.Names() {
 		if k, _ := t.Key(name); r.IntN(n) == 0 {
@@ -57,8 +57,8 @@ func scatter(r *rand.Rand, t *brokerconfig.Table, n int, into map[string]string)
 	}
 }
 
-// randomNode is a node with a past: started with some file, told some values, and now to have another file, which shares much with the
-// first.
+// randomNode returns a node with a history: started with one file, with some stored values, and now with another file that shares many
+// values with the first one.
 func randomNode(r *rand.Rand, t *brokerconfig.Table, terse bool) *model {
 	m := newModel(t)
 	m.terse = terse
@@ -83,7 +83,7 @@ func randomRoles(r *rand.Rand) brokerconfig.Roles {
 	return []brokerconfig.Roles{broker, controller, combined}[r.IntN(3)]
 }
 
-// eachHistory runs a property for many seeds and all tables.
+// eachHistory checks a property for many seeds and all tables.
 func eachHistory(t *testing.T, check func(g *WithT, r *rand.Rand, table *brokerconfig.Table)) {
 	t.Helper()
 	for _, version := range brokerconfig.Versions() {
@@ -100,7 +100,7 @@ func eachHistory(t *testing.T, check func(g *WithT, r *rand.Rand, table *brokerc
 	}
 }
 
-// No endless loop: a node that was given what it needs, needs nothing.
+// No endless loop: after a comparison's changes were applied, the next comparison finds none.
 func TestApplyingTheResultLeavesNothingToDo(t *testing.T) {
 	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
 		m, roles := randomNode(r, table, false), randomRoles(r)
@@ -118,7 +118,7 @@ func TestWithoutSynonymsTwiceIsEnough(t *testing.T) {
 	})
 }
 
-// The other half: a node that needs nothing has what was desired, in every key that is compared.
+// The converse: a node without changes has the desired value of each compared key.
 func TestNothingToDoMeansThatTheDesiredValuesCount(t *testing.T) {
 	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
 		m := randomNode(r, table, false)
@@ -138,7 +138,7 @@ func TestNothingToDoMeansThatTheDesiredValuesCount(t *testing.T) {
 	})
 }
 
-// Every restart that is asked for changes something: without it, the node stays as it is.
+// Each requested restart changes something: without it, the node keeps its values.
 func TestARestartIsAskedForOnlyWhereItChangesSomething(t *testing.T) {
 	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
 		m, roles := randomNode(r, table, r.IntN(2) == 0), randomRoles(r)
@@ -158,7 +158,7 @@ func TestARestartIsAskedForOnlyWhereItChangesSomething(t *testing.T) {
 	})
 }
 
-// What is not to be done by hand must not come by a restart either: only the file changes then.
+// A read-only key is never set at runtime, and a restart of the node applies the file only.
 func TestNothingThatIsReadOnlyIsSetWhileItRuns(t *testing.T) {
 	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
 		m, roles := randomNode(r, table, r.IntN(2) == 0), randomRoles(r)
@@ -179,12 +179,12 @@ func TestNothingThatIsReadOnlyIsSetWhileItRuns(t *testing.T) {
 	})
 }
 
-// clusterOf makes nodes of one cluster, which share what Kafka stores for all.
+// clusterOf returns nodes of one cluster, which share the values that Kafka stores for all nodes.
 func clusterOf(r *rand.Rand, table *brokerconfig.Table, agree bool) []*model {
 	first := randomNode(r, table, false)
 	models := []*model{first}
 	for range 2 + r.IntN(3) {
-		m := first.clone() // clones share the map of what is stored for all
+		m := first.clone() // clones share the map of values stored for all nodes
 		m.static, m.node = map[string]string{}, map[string]string{}
 		scatter(r, table, 4, m.static)
 		scatter(r, table, 8, m.node)
@@ -228,7 +228,7 @@ func TestAWholeClusterThatAgreesSettles(t *testing.T) {
 	})
 }
 
-// Pools that want different values of a cluster-wide key must not undo each other's forever.
+// Pools that want different values of a cluster-wide key must not revert each other's changes forever.
 func TestAClusterThatDoesNotAgreeSettles(t *testing.T) {
 	eachHistory(t, func(g *WithT, r *rand.Rand, table *brokerconfig.Table) {
 		models := clusterOf(r, table, false)

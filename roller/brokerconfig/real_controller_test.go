@@ -22,7 +22,7 @@ func (l *live) configure(id string, args ...string) (string, error) {
 			args...)...)
 }
 
-// described is a line of the tool's: key=value sensitive=false synonyms={DYNAMIC_BROKER_CONFIG:key=value, ...}.
+// described matches a line of the tool's output: key=value sensitive=false synonyms={DYNAMIC_BROKER_CONFIG:key=value, ...}.
 var described = regexp.MustCompile(`^\s+(\S+?)=(.*) sensitive=(true|false) synonyms=\{(.*)\}$`)
 
 var sources = map[string]brokerconfig.Source{
@@ -32,7 +32,7 @@ var sources = map[string]brokerconfig.Source{
 
 var synonym = regexp.MustCompile(`(?:^|, )([A-Z_]+_CONFIG):([^=]+)=`)
 
-// entries reads what the tool prints of a node, synonyms included.
+// entries parses the tool's description of a node, synonyms included.
 func (l *live) entries(id string) map[string]brokerconfig.Entry {
 	out, err := l.configure(id, "--describe", "--all")
 	l.Expect(err).NotTo(HaveOccurred())
@@ -64,7 +64,7 @@ func (l *live) entries(id string) map[string]brokerconfig.Entry {
 	return entries
 }
 
-// A controller takes everything that it is told and checks nothing, so that only the table says what it really takes up.
+// A controller accepts each change and checks nothing, so only the table knows which keys it applies.
 func TestALiveController(t *testing.T) {
 	l := startLive(t, realkafka.Options{Controllers: 1, Config: map[string]string{"log.retention.hours": "72"}})
 	const id = "1"

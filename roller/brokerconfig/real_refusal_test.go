@@ -15,9 +15,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// What the rules about rejected values take for granted: illegal values are refused, legal ones too while a broker runs, a refused key
-// takes all others of the request with it, controllers check nothing, and a broker whose file has the stored value takes everything up
-// again. Until then it refuses each other key, too, and names the one that is in the way.
+// The assumptions of the rules about rejected values: a running broker rejects illegal values, and some legal ones; a rejected key makes
+// Kafka reject the whole request; controllers check nothing; and a broker whose file has the stored value applies everything again. Until
+// then it rejects all other keys as well, and names the key that prevents them.
 func TestALiveBrokerRefusesWhatTheRulesSay(t *testing.T) {
 	l := startLive(t, realkafka.Options{Controllers: 1, Config: map[string]string{threads: "4"}})
 	for _, value := range []string{"0", "-3", "many"} {

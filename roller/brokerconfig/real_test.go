@@ -26,7 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// needKafka skips where a machine cannot run Kafka, but not in CI.
+// needKafka skips the test if the machine can't run Kafka; in CI the test fails instead.
 func needKafka(t *testing.T) {
 	t.Helper()
 	if err := realkafka.Available(t.Context()); err != nil {
@@ -39,7 +39,7 @@ func needKafka(t *testing.T) {
 
 var jarVersion = regexp.MustCompile(`kafka_2\.13-([0-9.]+)\.jar$`)
 
-// jars returns the folder of the jars that tests run on, and their version.
+// jars returns the folder of the jars that the tests use, and their version.
 func jars(t *testing.T) (folder, version string) {
 	t.Helper()
 	g := NewWithT(t)
@@ -55,7 +55,7 @@ func jars(t *testing.T) (folder, version string) {
 	return filepath.Join(home, "libs"), jarVersion.FindStringSubmatch(found[0])[1]
 }
 
-// The table is generated, so that it must be what the generator makes now of the jars that there are.
+// The generated table must equal the generator's present output for these jars.
 func TestTheTableIsWhatKafkasClassesSay(t *testing.T) {
 	needKafka(t)
 	g := NewWithT(t)
@@ -76,7 +76,7 @@ func TestTheTableIsWhatKafkasClassesSay(t *testing.T) {
 	g.Expect(strings.Split(string(made), "\n")).To(Equal(strings.Split(string(committed), "\n")), "run hack/brokerconfig/generate.sh")
 }
 
-// live is one broker of a real Kafka.
+// live is one broker of a real Kafka cluster.
 type live struct {
 	*GomegaWithT
 	t       *testing.T
@@ -111,7 +111,7 @@ func startLive(t *testing.T, o realkafka.Options) *live {
 	return l
 }
 
-// file are the properties that the broker was started with.
+// file returns the properties that the broker was started with.
 func (l *live) file() map[string]string {
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(l.cluster.LogFile(l.id)), "server.properties"))
 	l.Expect(err).NotTo(HaveOccurred())
@@ -194,7 +194,7 @@ func text(s *string) string {
 	return *s
 }
 
-// takesAndRefuses has the broker validate a change of each key to the value that it has.
+// takesAndRefuses lets the broker validate a change of each key to the key's present value.
 func (l *live) takesAndRefuses(t *testing.T) {
 	g := NewWithT(t)
 	entries := l.describe()
@@ -203,7 +203,7 @@ func (l *live) takesAndRefuses(t *testing.T) {
 		k, _ := l.table.Key(name)
 		value := entries[name].Value
 		if value == "" && k.Mode != brokerconfig.ReadOnly && k.Mode != brokerconfig.PerListener {
-			continue // there is no value that is known to be a right one
+			continue // no legal value is known
 		}
 		tried[k.Mode]++
 		own, all := fmt.Sprint(l.set(kafka.BrokerResource(l.id), name, value, true)), fmt.Sprint(l.set(everyBroker, name, value, true))
@@ -232,7 +232,7 @@ func (l *live) takesAndRefuses(t *testing.T) {
 		To(MatchError(ContainSubstring("cannot be removed while ELR is enabled")), "the reason why it is set to its default instead")
 }
 
-// wishes are values that the broker would take for cluster-wide and per-broker keys, by key.
+// wishes returns values that the broker accepts for cluster-wide and per-broker keys, by key.
 func (l *live) wishes() map[string]string {
 	values := map[string]string{}
 	entries := l.describe()
@@ -260,7 +260,8 @@ func (l *live) wishes() map[string]string {
 	return values
 }
 
-// settle applies what a comparison asks for, until it asks for nothing, and tells how often that took. It never restarts the broker.
+// settle applies the changes of comparisons until a comparison finds none, and returns how many rounds it took. It never restarts the
+// broker.
 func (l *live) settle(desired map[string]string) int {
 	for turn := 0; ; turn++ {
 		d := l.table.Compare(brokerconfig.Config{Desired: desired, Live: l.describe()}, l.roles)
@@ -280,7 +281,7 @@ func (l *live) settle(desired map[string]string) int {
 	}
 }
 
-// awaitShown waits until the broker has heard of what the controller has taken.
+// awaitShown waits until the broker reports the changes that the controller accepted.
 func (l *live) awaitShown(d brokerconfig.Diff) {
 	l.Eventually(func(g Gomega) {
 		entries := l.describe()
@@ -297,7 +298,7 @@ func (l *live) awaitShown(d brokerconfig.Diff) {
 	}).WithTimeout(20 * time.Second).WithPolling(20 * time.Millisecond).Should(Succeed())
 }
 
-// From one configuration to another and back, by changes to the running broker alone, overrides of somebody else included.
+// The broker changes from one configuration to another and back at runtime, including overrides that another client set.
 func TestALiveBrokerIsReconfiguredWithoutARestart(t *testing.T) {
 	l := startLive(t, realkafka.Options{})
 	file, wishes := l.file(), l.wishes()

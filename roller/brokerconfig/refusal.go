@@ -12,28 +12,28 @@ import (
 // EveryBroker is the Node of a Refusal of a change for all brokers.
 const EveryBroker int32 = -1
 
-// Refusal is Kafka's word against one change of one key.
+// Refusal is Kafka's rejection of one change of one key.
 type Refusal struct {
 	Key string `json:"key"`
-	// To is the value that was to be set; nil: what is set was to be deleted.
+	// To is the rejected value; nil if the change was a deletion.
 	To *string `json:"to"`
-	// Node is the one whose own value it was, or EveryBroker.
+	// Node is the node whose own value was changed, or EveryBroker.
 	Node int32  `json:"node"`
 	Why  string `json:"why"`
-	// Final: the refusal does not depend on the running node, so a restart would circumvent a rule. A policy forbids the change, or this Kafka
-	// has disabled it.
+	// Final means that the refusal does not depend on the running node, so that a restart would circumvent a rule: a policy forbids the
+	// change, or this Kafka has disabled it.
 	Final bool `json:"final,omitempty"`
 	// Waits is how often Kafka named another key that blocks the change; 0: the refusal is about the key itself. From the third time on it
 	// counts as refused, because the other key may block forever: on a node on hold that can't apply the stored value.
 	Waits int `json:"waits,omitempty"`
-	// Last is when it was counted last.
+	// Last is the time of the last count.
 	Last time.Time `json:"last,omitzero"`
 }
 
-// mostWaits is how often a change is asked for that has to wait for another key.
+// mostWaits is how often a change is tried that is blocked by another key.
 const mostWaits = 3
 
-// open reports whether the change is worth another try.
+// open reports whether the change is worth a retry.
 func (r Refusal) open() bool { return r.Waits > 0 && r.Waits < mostWaits }
 
 // Same reports whether two refusals are about the same change.
@@ -41,14 +41,13 @@ func (r Refusal) Same(o Refusal) bool {
 	return r.Key == o.Key && r.Node == o.Node && (r.To == nil) == (o.To == nil) && text(r.To) == text(o.To)
 }
 
-// Add returns refusals with those that are new; what was said last about a change counts.
+// Add returns refusals with others added; the latest refusal of a change replaces earlier ones.
 func Add(refusals []Refusal, others ...Refusal) []Refusal {
 	refusals = slices.DeleteFunc(slices.Clone(refusals), func(r Refusal) bool { return slices.ContainsFunc(others, r.Same) })
 	return append(refusals, others...)
 }
 
-// Count is Add with a time. It also counts how often changes had to wait for another key: at most once per interval, for all nodes
-// together.
+// Count is Add with a time. It also counts how often another key blocked a change: at most once per interval, for all nodes together.
 func Count(refusals []Refusal, now time.Time, apart time.Duration, others ...Refusal) []Refusal {
 	others = slices.Clone(others)
 	for i := range others {
@@ -69,13 +68,13 @@ func Count(refusals []Refusal, now time.Time, apart time.Duration, others ...Ref
 	return Add(refusals, others...)
 }
 
-// Rejection is a desired value that a node does not get.
+// Rejection is a desired value that is not applied to a node.
 type Rejection struct {
 	Key string `json:"key"`
 	// Value is nil for none.
 	Value *string `json:"value"`
 	Why   string  `json:"why"`
-	// Illegal: by Kafka's own definition of the key. A node does not start with it.
+	// Illegal means that the value violates Kafka's definition of the key. A node does not start with it.
 	Illegal bool `json:"illegal,omitempty"`
 	// Final is that of the Refusal.
 	Final bool `json:"final,omitempty"`
@@ -93,8 +92,8 @@ func (r Rejection) String() string {
 	return fmt.Sprintf("Kafka refuses %s: %s", what, r.Why)
 }
 
-// illegal explains why no node that starts takes a value, by the definition of the key; empty: one does, or it is unknown. What a later
-// Kafka takes is not illegal: the pod may be replaced by one of that.
+// illegal explains why no node could start with a value, by the definition of the key; empty if one could, or if that is unknown. A value
+// that a later Kafka accepts is not illegal: a pod with that version may replace the present one.
 func (t *Table) illegal(k *Key, value, version string) string {
 	wrong := k.Check(value)
 	if len(wrong) == 0 || newer(version) {
@@ -109,8 +108,8 @@ func (t *Table) illegal(k *Key, value, version string) string {
 	return strings.Join(wrong, ", and ")
 }
 
-// Illegal returns the desired values with which no node of this version would start, sorted by key. CompareAll reports them, too; this is
-// for nodes that do not report their configuration.
+// Illegal returns the desired values with which no node of this version would start, sorted by key. CompareAll reports them, too; this
+// function is for nodes that do not report their configuration.
 func (t *Table) Illegal(desired map[string]string, version string) []Rejection {
 	var all []Rejection
 	for _, name := range sorted(desired) {
@@ -126,12 +125,12 @@ func (t *Table) Illegal(desired map[string]string, version string) []Rejection {
 	return all
 }
 
-// newer reports whether a version is later than all that are known.
+// newer reports whether a version is later than all known ones.
 func newer(version string) bool {
 	return slices.Compare(configdef.Minor(version), configdef.Minor(Latest().Version)) > 0
 }
 
-// illegal rejects a value with which the node would not start, whether or not it is compared by the key.
+// illegal rejects a value with which the node would not start, even if the key is not compared.
 func (c *comparison) illegal(k *Key, e Entry, value string) bool {
 	if k.owned || k.Type.Same(e.Value, value) {
 		return false
@@ -143,7 +142,7 @@ func (c *comparison) illegal(k *Key, e Entry, value string) bool {
 	return why != ""
 }
 
-// setNode asks for a change of the node's own value, and setGlobal for one of that of all brokers.
+// setNode requests a change of the node's own value, and setGlobal one of the cluster-wide value.
 func (c *comparison) setNode(d difference, to *string)   { c.ask(&c.diff.Node, c.node, d, to) }
 func (c *comparison) setGlobal(d difference, to *string) { c.ask(&c.diff.Global, EveryBroker, d, to) }
 
@@ -161,9 +160,9 @@ func (c *comparison) ask(list *[]Change, node int32, d difference, to *string) {
 	c.refused(d, c.refusals[i])
 }
 
-// refused goes another way to a value that Kafka refuses while the node runs: by a restart if the value is legal. What Kafka stores would
-// win over the file then, so that it is changed first, where nobody checks it. Where another key was in the way of the brokers that were
-// asked, others may take it up without a restart.
+// refused finds another way to a value that Kafka rejects while the node runs: a restart, if the value is legal. A stored value would
+// override the file after it, so the stored value is changed first, where it is not validated. If another key blocked the change on the
+// brokers that were asked, other brokers may still apply it without a restart.
 func (c *comparison) refused(d difference, r Refusal) {
 	legal := d.want == nil || c.table.Judge(d.Name, *d.want) == Legal
 	switch {
@@ -178,14 +177,14 @@ func (c *comparison) refused(d difference, r Refusal) {
 	}
 }
 
-// store asks for a change of what Kafka stores.
+// store requests a change of the value that Kafka stores.
 func (c *comparison) store(list *[]Change, d difference, to *string) {
 	if !slices.ContainsFunc(*list, func(x Change) bool { return x.Key == d.Name }) {
 		*list = append(*list, d.change(to))
 	}
 }
 
-// reject notes a value that the node does not get, once.
+// reject records a rejected value, once per key.
 func (c *comparison) reject(k *Key, value *string, r Rejection) {
 	if r.Key, r.Value = k.Name, value; !slices.ContainsFunc(c.diff.Rejected, func(x Rejection) bool { return x.Key == k.Name }) {
 		c.diff.Rejected = append(c.diff.Rejected, r)

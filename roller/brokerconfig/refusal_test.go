@@ -10,7 +10,7 @@ import (
 
 const threads = "num.io.threads"
 
-// compared is what the nodes 0, 1, ... need, given what Kafka refused.
+// compared returns the changes for the nodes 0, 1, ..., given these refusals.
 func compared(models []*model, refusals ...brokerconfig.Refusal) brokerconfig.Outcome {
 	roles := make([]brokerconfig.Roles, len(models))
 	for i := range roles {
@@ -23,8 +23,8 @@ func refusedOf(node int32, key, value string) brokerconfig.Refusal {
 	return brokerconfig.Refusal{Node: node, Key: key, To: &value, Why: "value should not be greater than double the current value 8"}
 }
 
-// No node starts with an illegal value: it is told, whatever the key's mode and whoever reads it, and leads to nothing. The other keys go
-// on.
+// No node starts with an illegal value. So the value is reported, whatever the key's mode and the node's roles, and leads to no change. The
+// other keys are applied.
 func TestIllegalValuesAreRejected(t *testing.T) {
 	for key, value := range map[string]string{
 		threads: "-3", "queued.max.requests": "0", "message.max.bytes": "many", "log.retention.hours": "three",
@@ -41,7 +41,8 @@ func TestIllegalValuesAreRejected(t *testing.T) {
 	}
 }
 
-// What a later Kafka takes may be meant for the pod's next image, and of a Kafka that is newer than all tables nobody knows.
+// A newer Kafka may accept the value, and the value may be meant for the pod's next image. For a Kafka that is newer than all tables
+// nothing is known.
 func TestWhatALaterKafkaTakesIsNotIllegal(t *testing.T) {
 	g := NewWithT(t)
 	rejected := func(version string) []brokerconfig.Rejection {
@@ -54,8 +55,8 @@ func TestWhatALaterKafkaTakesIsNotIllegal(t *testing.T) {
 	g.Expect(rejected("9.0.0")).To(BeEmpty())
 }
 
-// A value that Kafka refuses for all brokers is not asked for again, and is applied by restarts of those that lack it. The others' keys go
-// on.
+// A value that Kafka rejects for all brokers is not requested again. Restarts apply it to the nodes that lack it. Other keys are applied at
+// runtime.
 func TestALegalValueThatIsRefusedIsAppliedByARestart(t *testing.T) {
 	g := NewWithT(t)
 	slow, fast := started(threads, "8").wants(threads, "100", "background.threads", "11"), started(threads, "100")
@@ -73,7 +74,7 @@ func TestALegalValueThatIsRefusedIsAppliedByARestart(t *testing.T) {
 	g.Expect(out).To(Equal(brokerconfig.Outcome{Nodes: map[int32]brokerconfig.Diff{}}), "nothing stands in its way any more")
 }
 
-// What Kafka stores would stand against the file: it is changed first.
+// The stored value would override the file, so it is changed first.
 func TestAStoredValueIsChangedBeforeTheRestart(t *testing.T) {
 	g := NewWithT(t)
 	m := started(threads, "8").wants(threads, "100")
@@ -83,7 +84,7 @@ func TestAStoredValueIsChangedBeforeTheRestart(t *testing.T) {
 	g.Expect(to(out.StoredGlobal)).To(Equal(values{threads: "100"}))
 	g.Expect(out.Nodes).To(BeEmpty())
 
-	// The broker shows what is stored beside what it runs with.
+	// The broker reports the stored value in addition to the one that it runs with.
 	config := m.config()
 	e := config.Live[threads]
 	e.Synonyms[0].Value, e.Value = "100", "16"
@@ -93,7 +94,7 @@ func TestAStoredValueIsChangedBeforeTheRestart(t *testing.T) {
 	g.Expect(to(d.Nodes[0].Restart)).To(Equal(values{threads: "100"}))
 }
 
-// The node's own value wins over that of all brokers. Where it may not be deleted while the node runs, it is deleted for the next start.
+// The node's own value overrides the value of all brokers. If Kafka rejects its deletion at runtime, it is deleted before the next start.
 func TestAnOverrideThatMayNotBeDeleted(t *testing.T) {
 	g := NewWithT(t)
 	m := started(threads, "100")
@@ -104,8 +105,8 @@ func TestAnOverrideThatMayNotBeDeleted(t *testing.T) {
 	g.Expect(out.Nodes[0].Restart).To(BeEmpty())
 }
 
-// Whether Kafka refuses a value only while the node runs is unknown of what only its code can judge, and a policy is not to be got
-// around.
+// If only Kafka's code can judge a value, it is unknown whether Kafka rejects the value only at runtime. A restart must not bypass a
+// policy.
 func TestWhatIsRefusedForGood(t *testing.T) {
 	g := NewWithT(t)
 	final := refusedOf(brokerconfig.EveryBroker, threads, "9")
@@ -127,7 +128,7 @@ func TestWhatIsRefusedForGood(t *testing.T) {
 	}
 }
 
-// An illegal value of one node is no dispute with the others.
+// An illegal value of one node causes no dispute with other nodes.
 func TestAnIllegalWishIsNoDispute(t *testing.T) {
 	g := NewWithT(t)
 	bad, good := started().wants(threads, "0"), started().wants(threads, "9")

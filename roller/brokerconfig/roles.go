@@ -2,7 +2,7 @@ package brokerconfig
 
 import "strings"
 
-// Roles are the parts that a node plays.
+// Roles are the roles of a node.
 type Roles struct {
 	Controller, Broker bool
 }
@@ -17,7 +17,7 @@ var owned = map[string]string{
 	"broker.rack":          "the pod determines its rack when it starts",
 }
 
-// brokersOnly are the groups of keys that a controller does not read: it has no partitions but the metadata's, and coordinates no clients.
+// brokersOnly are the groups of keys that a controller does not read: it has only the metadata partition, and coordinates no clients.
 var brokersOnly = map[string]bool{
 	"log": true, "log-cleaner": true, "remote-log": true, "replication": true,
 	"group-coordinator": true, "share-group": true, "share-coordinator": true,
@@ -25,7 +25,7 @@ var brokersOnly = map[string]bool{
 	"zookeeper": true, "password-encoder": true,
 }
 
-// readByControllers are keys of brokersOnly's groups that a controller does read, with what for.
+// readByControllers are keys of brokersOnly's groups that a controller does read, with the purpose.
 var readByControllers = map[string]string{
 	"alter.config.policy.class.name":          "it judges each change of a configuration",
 	"create.topic.policy.class.name":          "it judges each new topic",
@@ -67,26 +67,26 @@ const (
 	minISR       = "min.insync.replicas"
 )
 
-// prepare works out once what is the same for every node.
+// prepare computes once what is the same for every node.
 func (k *Key) prepare() {
 	_, k.owned = owned[k.Name]
 	if pairs[k.Name] {
 		k.Type = Map
 	}
-	// Changed configurations of controllers do not restart a broker. The voters do, because a broker finds the controllers by them where
-	// the quorum is static; controller.quorum.bootstrap.servers do not, because only a starting broker reads them.
+	// Changed addresses of controllers do not restart a broker. A change of the voters does, because a broker of a static quorum finds the
+	// controllers by them; one of controller.quorum.bootstrap.servers does not, because only a starting broker reads them.
 	k.onBroker = !strings.HasPrefix(k.Name, quorumPrefix) || k.Name == quorumVoters
 	k.onController = !brokersOnly[k.Group] && readByBrokers[k.Name] == "" || readByControllers[k.Name] != ""
-	// While eligible leader replicas are on (KIP-966), Kafka refuses to delete it for the cluster, and to set it for a broker.
+	// While eligible leader replicas are enabled (KIP-966), Kafka rejects deleting it for the cluster, and setting it for a broker.
 	k.undeletable = k.Name == minISR
 }
 
-// considered reports whether a node of these roles is compared by the key.
+// considered reports whether the key is compared on a node with these roles.
 func (k *Key) considered(r Roles) bool {
 	return !k.owned && (r.Broker && k.onBroker || r.Controller && k.onController)
 }
 
-// mode is the key's mode on a node of these roles.
+// mode returns the key's mode on a node with these roles.
 func (k *Key) mode(r Roles) Mode {
 	if k.Mode == PerListener || !r.Broker && !k.DynamicOnControllers {
 		return ReadOnly

@@ -26,7 +26,7 @@ const (
 
 var modes = map[string]Mode{"read-only": ReadOnly, "per-broker": PerBroker, "cluster-wide": ClusterWide, "per-listener": PerListener}
 
-// String is Kafka's name of the mode.
+// String returns Kafka's name of the mode.
 func (m Mode) String() string {
 	for name, mode := range modes {
 		if mode == m {
@@ -49,14 +49,13 @@ type Key struct {
 	undeletable            bool
 }
 
-// Table is what one version of Kafka knows of the configuration of its nodes. It is prepared once and then only read: it is safe for
-// concurrent use.
+// Table contains the definitions of the configuration keys of one version of Kafka. It is immutable, and safe for concurrent use.
 type Table struct {
 	*configdef.Table
 	keys map[string]*Key
 }
 
-// all are the tables that there are, by ascending version.
+// all returns all tables, by ascending version.
 var all = sync.OnceValue(func() []*Table {
 	var ts []*Table
 	for _, defined := range configdef.Tables() {
@@ -76,13 +75,13 @@ func newTable(defined *configdef.Table) *Table {
 	return t
 }
 
-// Latest is the table of the newest Kafka that is known.
+// Latest returns the table of the newest known Kafka.
 func Latest() *Table { return all()[len(all())-1] }
 
-// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is one of that very minor version: keys do not change
-// their mode in a patch. Otherwise it is that of the newest known Kafka before it, the oldest for what is older still, the latest for what
-// is no version. A wrong guess does no harm beyond a restart too many: what a node says of itself (Entry.ReadOnly) counts too, and what it
-// does not know is left alone.
+// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is that of the same minor version: keys do not change
+// their mode in a patch. Otherwise it returns that of the newest known Kafka before the version, the oldest one for an older version, and
+// the latest one for a text that is no version. A wrong guess only costs an additional restart: the node's own report (Entry.ReadOnly)
+// counts too, and keys that the node does not report are left alone.
 func For(version string) (*Table, bool) {
 	defined, exact := configdef.For(version)
 	i := slices.IndexFunc(all(), func(t *Table) bool { return t.Version == defined.Version })

@@ -28,7 +28,7 @@ func TestTheTableForAVersion(t *testing.T) {
 	g.Expect(guess).To(BeIdenticalTo(Latest()))
 }
 
-// What users rely on, so that a generator gone wrong does not go unnoticed where there is no Java.
+// Entries that users rely on. A broken generator fails this test even without Java.
 func TestWhatTheLatestTableSays(t *testing.T) {
 	g := NewWithT(t)
 	for name, mode := range map[string]Mode{
@@ -46,7 +46,7 @@ func TestWhatTheLatestTableSays(t *testing.T) {
 	g.Expect(ClusterWide.String()).To(Equal("cluster-wide"))
 }
 
-// A type or mode of the tables that has no counterpart here would be taken for a string and for read-only.
+// An unknown type or mode would be treated as a string, or as read-only.
 func TestEachTypeAndModeOfTheTablesIsKnown(t *testing.T) {
 	g := NewWithT(t)
 	for _, table := range configdef.Tables() {
@@ -58,7 +58,7 @@ func TestEachTypeAndModeOfTheTablesIsKnown(t *testing.T) {
 	}
 }
 
-// Our lists name keys that there are, and say of none what its group says already.
+// The lists in this package name only keys that exist, and no key whose group has the same rule.
 func TestOurListsOfKeysAreNotStale(t *testing.T) {
 	g := NewWithT(t)
 	known := func(name string) *Key {
@@ -119,8 +119,8 @@ func TestTheTableForAClusterIsThatOfItsOldestNode(t *testing.T) {
 	}
 }
 
-// Whatever the table says, a node that holds a key for read-only is not asked to change it, and one that does not know a key is not asked
-// for it at all: a table of the wrong version costs a restart at most.
+// A table of the wrong version costs at most a restart: a key that a node reports as read-only is not changed at runtime, and a key that
+// the node does not know is not changed at all.
 func TestATableOfTheWrongVersionChangesNothingThatTheNodeWouldNotTake(t *testing.T) {
 	broker := Roles{Broker: true}
 	for _, version := range Versions() {

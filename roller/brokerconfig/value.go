@@ -20,7 +20,7 @@ const (
 	Double
 	List
 	Password
-	// Map is Kafka's string for keys whose value is a list of pairs, without an order.
+	// Map is a string for Kafka whose value is a list of pairs, without an order.
 	Map
 )
 
@@ -30,16 +30,16 @@ var types = map[configdef.Type]Type{
 	configdef.Double: Double, configdef.List: List, configdef.Password: Password,
 }
 
-// pairs are the keys that Kafka holds for strings and reads as maps (AbstractKafkaConfig.getMap).
+// pairs are the keys that Kafka defines as strings and parses as maps (AbstractKafkaConfig.getMap).
 var pairs = map[string]bool{"listener.security.protocol.map": true, "max.connections.per.ip.overrides": true}
 
 // Same reports whether two values mean the same to Kafka: 1.50 and 1.5 for a double, "a, b" and "a,b" for a list, TRUE and true for a
-// boolean. What Kafka could not read is compared as text. It is an equivalence.
+// boolean. Values that Kafka could not parse are compared as text. It is an equivalence.
 func (t Type) Same(a, b string) bool {
 	return a == b || t.canonical(a) == t.canonical(b)
 }
 
-// same is Same where there may be no value. None, and an empty one, are the same: a node shows both as nothing.
+// same is Same for values that may be nil. Nil and an empty value are the same: a node reports both as empty.
 func (t Type) same(a, b *string) bool {
 	return t.Same(text(a), text(b))
 }
@@ -54,7 +54,7 @@ func text(value *string) string {
 // javaDouble matches what Java parses as a decimal floating point number.
 var javaDouble = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?$`)
 
-// canonical is the same text for all texts that mean the same value.
+// canonical returns the same text for all texts that mean the same value.
 func (t Type) canonical(value string) string {
 	value = strings.TrimSpace(value)
 	switch t {

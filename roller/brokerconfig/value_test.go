@@ -23,7 +23,7 @@ func TestValuesThatMeanTheSame(t *testing.T) {
 		{brokerconfig.Integer, "+100", "0100", true},
 		{brokerconfig.Integer, "-1", "1", false},
 		{brokerconfig.Integer, "9223372036854775807", "9223372036854775806", false},
-		{brokerconfig.Integer, "1.0", "1", false}, // Kafka reads no 1.0 for an integer
+		{brokerconfig.Integer, "1.0", "1", false}, // Kafka does not parse 1.0 as an integer
 		{brokerconfig.Integer, "1_000", "1000", false},
 		{brokerconfig.Double, "1.7976931348623157E308", "1.7976931348623157e+308", true},
 		{brokerconfig.Double, "1", "1.0d", true},
@@ -31,7 +31,7 @@ func TestValuesThatMeanTheSame(t *testing.T) {
 		{brokerconfig.Double, "-0", "0", true},
 		{brokerconfig.Double, "1e999", "2e999", false},
 		{brokerconfig.Double, "0.1", "0.2", false},
-		{brokerconfig.Double, "inf", "Infinity", false}, // Java reads the second one only
+		{brokerconfig.Double, "inf", "Infinity", false}, // Java parses only the second one
 		{brokerconfig.Double, "0x10", "16", false},
 		{brokerconfig.List, "a,b", " a , b ", true},
 		{brokerconfig.List, "a,b", "b,a", false},
@@ -49,8 +49,8 @@ func TestValuesThatMeanTheSame(t *testing.T) {
 	}
 }
 
-// Whatever the texts are, the comparison is an equivalence, and coarser for no type than it may be: what is the same has the same bytes but
-// for blanks, signs, cases, the order of pairs, and the ways to write a number.
+// The comparison is an equivalence for all texts, and never too coarse: equal values have the same characters, apart from blanks, signs,
+// case, the order of pairs, and the spelling of numbers.
 func FuzzValues(f *testing.F) {
 	f.Add(uint8(brokerconfig.Double), "0.5", ".5e0", "5e-1")
 	f.Add(uint8(brokerconfig.Map), "a:1,b:2", "b:2,a:1", " b:2 , a:1")
@@ -73,7 +73,7 @@ func FuzzValues(f *testing.F) {
 	})
 }
 
-// digest adds the letters of a text up, but for blanks and without case, so that it knows no order.
+// digest sums up the letters of a text, without blanks and case, so that it does not depend on their order.
 func digest(s string) (sum int) {
 	for _, r := range strings.ToLower(strings.Join(strings.Fields(s), "")) {
 		sum += int(r)

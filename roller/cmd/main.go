@@ -1,4 +1,4 @@
-// Command roller restarts the nodes of Kafka clusters safely, as fast as that allows.
+// Command roller restarts the nodes of Kafka clusters safely, and as fast as safety allows.
 package main
 
 import (

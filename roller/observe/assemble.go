@@ -14,13 +14,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// Place is one Kubernetes cluster, as it was read.
+// Place contains what was read from one Kubernetes cluster.
 type Place struct {
 	// ID is the cluster's id; empty for the one where the roller runs.
 	ID string
-	// Err is why it could not be read; everything else is empty then.
+	// Err is the reason why it could not be read; everything else is empty then.
 	Err error
-	// Pods are those of the Kafka cluster.
+	// Pods are the pods of the Kafka cluster.
 	Pods []corev1.Pod
 	// Sets are the pod sets of the Kafka cluster.
 	Sets []PodSet
@@ -30,20 +30,20 @@ type Place struct {
 	Properties map[string]string
 }
 
-// PodSet is a StrimziPodSet: what its pods should be.
+// PodSet is a StrimziPodSet with its desired pods.
 type PodSet struct {
 	Name, UID string
-	// Manual and Hold are its annotations that ask for a restart, or against any.
+	// Manual means that an annotation of the set requests a restart. Hold is the annotation that forbids restarts.
 	Manual bool
 	Hold   string
 	// Idle explains why its controller creates no pods, or why another component restarts them; empty otherwise.
 	Idle string
-	// Left: it is annotated as left to the roller.
+	// Left means that it is annotated as left to the roller.
 	Left bool
 	Pods []corev1.Pod
 }
 
-// Seen is all that was read.
+// Seen contains everything that was read.
 type Seen struct {
 	At time.Time
 	// From is when reading began.
@@ -54,13 +54,13 @@ type Seen struct {
 	Recovery map[roller.NodeID]roller.Fact[*roller.Recovery]
 	// Silent is since when a node has not answered.
 	Silent map[roller.NodeID]time.Time
-	// Elsewhere explains why Kafka's answers are not about these pods: another cluster answers. Empty if, as far as is known, they are.
+	// Elsewhere explains why Kafka's answers are not about these pods, because another cluster answers. It is empty if nothing shows that.
 	Elsewhere string
-	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
+	// Lasting is how long a pod must have been unscheduled, or without a container, before it counts as stuck.
 	Lasting time.Duration
 }
 
-// Assemble makes a Snapshot of what was seen.
+// Assemble creates a Snapshot from everything that was read.
 func Assemble(seen Seen) roller.Snapshot {
 	nodes := map[roller.NodeID]roller.Node{}
 	for i := range seen.Places {
@@ -85,7 +85,7 @@ func Assemble(seen Seen) roller.Snapshot {
 	return s
 }
 
-// node is the node in a pod.
+// node returns the node in a pod.
 func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	id, ok := nodeID(pod.Name)
 	if !ok {
@@ -109,7 +109,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {
 		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
-		if manual(desired.Annotations) { // each new pod has the annotation: it asks once
+		if manual(desired.Annotations) { // each new pod has the annotation: it requests one restart
 			n.Requests = nil
 			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod of the set"})
 		}
@@ -127,7 +127,8 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	return n, true
 }
 
-// unsettled explains why it is not known yet what the pod should be: it and its ConfigMap are not written at once. Empty: it is known.
+// unsettled explains why the desired state of the pod is not known yet, because the set and the ConfigMap are written one after the other;
+// empty if it is known.
 func unsettled(place *Place, desired *corev1.Pod) string {
 	if desired == nil {
 		return ""
@@ -147,12 +148,12 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 	return ""
 }
 
-// kafkaFacts adds what Kafka says of the node.
+// kafkaFacts adds Kafka's facts about the node.
 func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	n.Recovery = roller.Unknown[*roller.Recovery]("the node was not asked")
 	r, asked := seen.Recovery[n.ID]
 	switch {
-	case n.Ready.Or(false), !n.Roles.Broker && !r.IsKnown(): // one that is only a controller has no logs but that of the metadata
+	case n.Ready.Or(false), !n.Roles.Broker && !r.IsKnown(): // a node that is only a controller has no logs but that of the metadata
 		n.Recovery = roller.Known[*roller.Recovery](nil)
 	case asked:
 		n.Recovery = r
@@ -178,14 +179,14 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	case registered:
 		n.Fenced = roller.Known(b.Fenced)
 	case seen.Kafka.FencedIncluded:
-		n.Fenced = roller.Known(true) // it is not registered at all
+		n.Fenced = roller.Known(true) // it is not registered
 	default:
 		n.Fenced = roller.Unknown[bool]("the brokers do not report which of them are fenced")
 	}
 }
 
-// config puts the live configuration beside the desired one. The version is the running pod's, and not that of the pod that is to come: it
-// is the running node that takes a change up or does not.
+// config combines the live with the desired configuration. The version is that of the running pod, and not of the desired one: the running
+// node decides whether it applies a change.
 func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod, version string) roller.Fact[brokerconfig.Config] {
 	entries, known := live.Get()
 	if !known {
@@ -198,7 +199,7 @@ func config(live roller.Fact[map[string]brokerconfig.Entry], place *Place, pod, 
 	return roller.Known(brokerconfig.Config{Version: version, Desired: Properties(properties), Live: entries})
 }
 
-// doubled is a node that two pods claim to be, in two Kubernetes clusters: nothing is done to it until that is settled.
+// doubled returns a node that two pods in two Kubernetes clusters claim to be: the roller does not act on it until only one does.
 func doubled(a, b roller.Node) roller.Node {
 	why := "pods " + b.Name + " in cluster " + name(b.Place) + " and " + a.Name + " in cluster " + name(a.Place) + " claim to be the same node"
 	a.Instance, a.Ready = roller.Unknown[string](why), roller.Unknown[bool](why)
@@ -207,7 +208,7 @@ func doubled(a, b roller.Node) roller.Node {
 
 func name(place string) string { return cmp.Or(place, "home") }
 
-// addMissing adds the nodes that should be there, and for which no pod is.
+// addMissing adds the desired nodes without a pod.
 func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	for i := range seen.Places {
 		for s := range seen.Places[i].Sets {
@@ -226,7 +227,7 @@ func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	}
 }
 
-// unread describes which Kubernetes cluster can't be read; empty: all were.
+// unread names the Kubernetes clusters that can't be read; empty if all were read.
 func (seen *Seen) unread() string {
 	why := ""
 	for i := range seen.Places {
@@ -237,7 +238,7 @@ func (seen *Seen) unread() string {
 	return why
 }
 
-// unreadPlace is the Kubernetes cluster that can't be read, or roller.UnknownPlace if there are several.
+// unreadPlace returns the Kubernetes cluster that can't be read, or roller.UnknownPlace if there are several.
 func (seen *Seen) unreadPlace() string {
 	place, unread := "", 0
 	for i := range seen.Places {
@@ -252,8 +253,8 @@ func (seen *Seen) unreadPlace() string {
 	return place
 }
 
-// addUnseen adds the nodes that Kafka knows of, where a Kubernetes cluster can't be read in which they may be. They are unknown, and not
-// gone.
+// addUnseen adds the nodes that Kafka reports and that may be in a Kubernetes cluster that can't be read. They are unknown, and not
+// missing.
 func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
 	why := seen.unread()
 	if why == "" {
@@ -268,7 +269,7 @@ func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
 		if !there {
 			n.Place = place
 		}
-		n.ID, n.Name = id, cmp.Or(n.Name, fmt.Sprintf("?-%d", id)) // pods are named so, and what goes by name keeps two of them apart
+		n.ID, n.Name = id, cmp.Or(n.Name, fmt.Sprintf("?-%d", id)) // a pod-like name, unique per node
 		n.Roles.Broker, n.Roles.Controller = n.Roles.Broker || r.Broker, n.Roles.Controller || r.Controller
 		n.Instance, n.Ready = roller.Unknown[string](why), roller.Unknown[bool](why)
 		nodes[id] = n

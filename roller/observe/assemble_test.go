@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// pod is a ready broker that was made an hour ago.
+// pod returns a ready broker that was created an hour ago.
 func pod(id int, change ...func(*corev1.Pod)) corev1.Pod {
 	p := corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -99,7 +99,7 @@ func TestAPodIsANode(t *testing.T) {
 		To(Equal("ManualRollingUpdate (the pod is annotated), KafkaCertificatesChanged (the node's own certificate changed)"))
 }
 
-// The states of a stuck pod, and when they count: a pod that was just made is not stuck.
+// The states of a stuck pod, and from when they count: a new pod is not stuck yet.
 func TestWhatIsStuck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -137,7 +137,7 @@ func TestWhatIsHeld(t *testing.T) {
 	}
 }
 
-// A failed read is "unknown", never "gone".
+// A failed read counts as "unknown", never as "gone".
 func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
 	g := NewWithT(t)
 	s := seen(observe.Place{Pods: []corev1.Pod{pod(0)}}, observe.Place{ID: "east", Err: errors.New("connection refused")})
@@ -187,7 +187,7 @@ func TestAPodWithoutAPodSetOrAConfigMap(t *testing.T) {
 	g.Expect(nodes[1].Answers.IsKnown()).To(BeFalse(), "nobody asked it")
 }
 
-// Labels and names are no proof that a pod is recreated when it is deleted: its set must list it, own it and be followed.
+// Labels and names do not prove that a deleted pod is recreated: its set must list it, own it and be reconciled.
 func TestWhoMakesAPodAnew(t *testing.T) {
 	owned := func(kind, uid string) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -246,7 +246,7 @@ func TestWhatTellsOfFencedBrokers(t *testing.T) {
 	g.Expect(observe.Assemble(s).Nodes[0].Fenced.Why()).To(Equal("timed out"))
 }
 
-// The version is what the running pod tells: the pod set's is that of the pod that is to come.
+// The version is the one that the running pod reports; the pod set has that of the desired pod.
 func TestTheVersionOfKafkaIsThatOfTheRunningPod(t *testing.T) {
 	for name, c := range map[string]struct{ running, version string }{
 		"told":          {"4.1.0", "4.1.0"},

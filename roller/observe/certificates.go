@@ -19,8 +19,8 @@ var generations = []struct {
 	{podset.AnnotationServerCertHash, roller.KafkaCertificatesChanged, "the node's own certificate"},
 }
 
-// certificates are the reasons that follow from certificates and keys which the pod was not started with. An annotation that only one of
-// the two has says nothing.
+// certificates returns the reasons for certificates and keys that are newer than those with which the pod was started. An annotation that
+// only one of the two pods has proves nothing.
 func certificates(pod, desired *corev1.Pod) []roller.Reason {
 	var reasons []roller.Reason
 	for _, g := range generations {

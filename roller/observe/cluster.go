@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// clusterOf is the id of the Kafka cluster that the nodes' ConfigMaps tell; empty if none does. The error says that they do not agree.
+// clusterOf returns the id of the Kafka cluster in the nodes' ConfigMaps; empty if none has one. The error says that they differ.
 func clusterOf(nodes []roller.Node, places []Place) (string, error) {
 	ids := map[string]map[string]string{}
 	for i := range places {
@@ -27,7 +27,7 @@ func clusterOf(nodes []roller.Node, places []Place) (string, error) {
 	return id, nil
 }
 
-// pin binds the clients to the Kafka cluster of this id: what they ask and change is asked of, and changed in, no other one.
+// pin binds the clients to the Kafka cluster with this id: they read from and change no other one.
 func (k *Kafka) pin(id string) error {
 	var errs []error
 	for _, client := range []any{k.Brokers, k.Controllers} {
@@ -42,8 +42,8 @@ func (k *Kafka) pin(id string) error {
 	return nil
 }
 
-// bind returns why what was read is not about the nodes; empty: it is. Where the ConfigMaps do not tell which Kafka cluster it should be,
-// it is the one that answered first.
+// bind returns why Kafka's answers are not about the nodes; empty if they are. If no ConfigMap names the Kafka cluster, it is the first one
+// that answered.
 func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 	switch {
 	case err != nil:

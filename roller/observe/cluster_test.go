@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// tells makes the ConfigMap of a node, with the id of a Kafka cluster.
+// tells creates the ConfigMap of a node, with the id of a Kafka cluster.
 func (r *reading) tells(id int, cluster string) {
 	name := pod(id).Name
 	r.Expect(r.k8s.Create(r.t.Context(), &corev1.ConfigMap{
@@ -21,7 +21,7 @@ func (r *reading) tells(id int, cluster string) {
 	})).To(Succeed())
 }
 
-// foreign is why the nodes are not ours, which must be the same for all.
+// foreign returns why the nodes do not belong to this Kafka cluster, which must be the same for all.
 func (r *reading) foreign(s roller.Snapshot) string {
 	r.Expect(s.Nodes).To(HaveLen(3))
 	for _, n := range s.Nodes {
@@ -32,7 +32,7 @@ func (r *reading) foreign(s roller.Snapshot) string {
 
 const unlisted = "no StrimziPodSet lists its pod, so nothing would recreate it"
 
-// What another Kafka cluster says of its replicas is nothing to restart these nodes on.
+// Nodes are not restarted on what another Kafka cluster reports about its replicas.
 func TestAnotherKafkaCluster(t *testing.T) {
 	t.Run("the one of the ConfigMaps", func(t *testing.T) {
 		r := newReading(t, 0)
@@ -80,7 +80,7 @@ func TestAnotherKafkaCluster(t *testing.T) {
 	})
 }
 
-// Who asks at the wrong door hears nothing from anybody, and must not take all for dead.
+// With a wrong address no node responds, and the roller must not take all nodes for dead.
 func TestSilence(t *testing.T) {
 	r := newReading(t, 0)
 	silent := func() []roller.NodeID {

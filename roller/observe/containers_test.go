@@ -27,7 +27,7 @@ func waits(name, reason string) corev1.ContainerStatus {
 	return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
 }
 
-// Only the container of Kafka tells whether a node serves. What is wrong with others is reported.
+// Only the Kafka container decides whether a node is ready. Problems of other containers are reported.
 func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 	hourAgo, momentAgo := noon.Add(-time.Hour), noon.Add(-time.Second)
 	for _, c := range []struct {
@@ -86,7 +86,8 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 	}
 }
 
-// A request that is written on a pod is that pod's: the next one can be asked again. One that each new pod brings along is one request.
+// A request that is annotated on a pod belongs to that pod, and can be repeated on the next one. A request that each new pod inherits is
+// one request.
 func TestRequestsOfPods(t *testing.T) {
 	g := NewWithT(t)
 	asked := annotated(podset.AnnotationManualRollingUpdate, "true")
@@ -100,7 +101,7 @@ func TestRequestsOfPods(t *testing.T) {
 	g.Expect(mark(pod(3, asked), pod(3, asked))).To(Equal(mark(pod(3, asked, another), pod(3, asked))))
 }
 
-// What is known of a node without a word from it: the configuration that it is to have, and when somebody deleted its pod.
+// The facts of a node that does not respond: its desired configuration, and when its pod was deleted.
 func TestWhatIsKnownOfASilentNode(t *testing.T) {
 	g := NewWithT(t)
 	grace := int64(30)
@@ -116,7 +117,7 @@ func TestWhatIsKnownOfASilentNode(t *testing.T) {
 	g.Expect(observe.Assemble(s).Unread).To(Equal("cluster east can't be read: away"))
 }
 
-// refuser is a Kafka whose nodes answer with an error.
+// refuser is a Kafka whose nodes return an error.
 type refuser struct {
 	*memory.Client
 	err error
@@ -130,7 +131,7 @@ func (r *refuser) DescribeNodeConfigs(_ context.Context, nodes []int32, _ []stri
 	return out, nil
 }
 
-// What is evidence that nobody can connect to a node, and what is only about us.
+// Errors that prove that no client can connect to a node, and errors that only concern the roller.
 func TestEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		err     error

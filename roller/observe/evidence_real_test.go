@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// The way out of expired certificates (docs/decisions/lost-clusters.md) opens by what real brokers and the real client make of them.
+// The way out of expired certificates (docs/decisions/lost-clusters.md) depends on the errors of real brokers and the real client.
 func TestEvidenceOfRealKafka(t *testing.T) {
 	g := NewWithT(t)
 	if testing.Short() {
@@ -47,14 +47,14 @@ func TestEvidenceOfRealKafka(t *testing.T) {
 	g.Eventually(look(foreign)).WithTimeout(2 * time.Minute).Should(HaveKeyWithValue(roller.NodeID(0),
 		And(HaveField("Answers", false), HaveField("Failing", HavePrefix("it refuses TLS: ")))))
 
-	// One broker is recreated with a certificate that has expired; the other one tells where it is.
+	// One broker is recreated with an expired certificate; the other one reports its address.
 	g.Expect(c.ExpireCertificate(1)).To(Succeed())
 	g.Expect(c.Kill(1)).To(Succeed())
 	g.Expect(c.StartNode(t.Context(), 1)).To(Succeed())
 	g.Eventually(ours).WithTimeout(2 * time.Minute).Should(And(HaveKeyWithValue(roller.NodeID(0), HaveField("Answers", true)),
 		HaveKeyWithValue(roller.NodeID(1), And(HaveField("Answers", false), HaveField("Failing", HavePrefix("its certificate has expired: "))))))
 
-	// Both are: nobody tells where they are, and the evidence is about those that were asked.
+	// Both have expired: no broker reports addresses, and the evidence is about the brokers that were asked.
 	g.Expect(c.ExpireCertificate(0)).To(Succeed())
 	g.Expect(c.Kill(0)).To(Succeed())
 	g.Expect(c.StartNode(t.Context(), 0)).To(Succeed())

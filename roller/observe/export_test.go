@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Verify is Read for the candidates, which may be restarted.
+// Verify is Read for candidates for a restart.
 func (k *Kafka) Verify(ctx context.Context, brokers, candidates []roller.NodeID) KafkaFacts {
 	return k.read(ctx, brokers, nil, recalled{candidates: candidates})
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// fresh is how far a broker may be behind the active controller and still tell of leaders and replicas in sync. It is about as long as the
-// controller waits before it takes a broker for gone (broker.session.timeout.ms): what happened in the last moments nobody can know.
+// fresh is how far a broker may lag behind the active controller and still be asked for leaders and replicas in sync. It is about the time
+// after which the controller fences a broker (broker.session.timeout.ms): changes of the last moments can't be known anyway.
 const fresh = 10 * time.Second
 
-// listTopics lists all topics as a broker knows them that follows the active controller. One that is cut off from it answers as well, and
-// tells of replicas in sync that have long been none.
+// listTopics lists all topics from a broker that follows the active controller. A broker that is cut off from the controller answers as
+// well, and reports replicas as in sync that have not been for long.
 func (k *Kafka) listTopics(ctx context.Context, q roller.Fact[roller.Quorum], brokers []roller.NodeID) ([]kafka.Topic, error) {
 	quorum, known := q.Get()
 	if !known {
@@ -25,7 +25,7 @@ func (k *Kafka) listTopics(ctx context.Context, q roller.Fact[roller.Quorum], br
 	}
 	following, told := followers(quorum, brokers)
 	if !told {
-		return k.Brokers.ListTopics(ctx) // there is no leader, so that no broker is restarted, or it tells no times (before Kafka 3.3)
+		return k.Brokers.ListTopics(ctx) // no leader exists, so that no broker is restarted, or it reports no times (before Kafka 3.3)
 	}
 	if len(following) == 0 {
 		return nil, fmt.Errorf("no broker is known to have followed the active controller, node %d, within %s", quorum.Leader, fresh)
@@ -44,8 +44,8 @@ func (k *Kafka) listTopics(ctx context.Context, q roller.Fact[roller.Quorum], br
 	return nil, errors.Join(errs...)
 }
 
-// listTopicsOf asks one broker, for its share of the time where so many are left to be asked: but half of it, as the first ones are likely
-// to answer.
+// listTopicsOf asks one broker, with a timeout of half of the time if others are left to be asked, because the first ones are likely to
+// answer.
 func (k *Kafka) listTopicsOf(ctx context.Context, id roller.NodeID, left int) ([]kafka.Topic, error) {
 	if end, limited := ctx.Deadline(); limited && left > 1 {
 		var cancel context.CancelFunc
@@ -55,7 +55,7 @@ func (k *Kafka) listTopicsOf(ctx context.Context, id roller.NodeID, left int) ([
 	return k.Brokers.ListTopicsOf(ctx, int32(id))
 }
 
-// followers are the brokers that are not far behind the active controller, the closest first; false: no controller reports them.
+// followers returns the brokers that do not lag far behind the active controller, the closest first; false if no controller reports them.
 func followers(q roller.Quorum, brokers []roller.NodeID) ([]roller.NodeID, bool) {
 	behind := map[roller.NodeID]int64{}
 	leader := int64(-1)

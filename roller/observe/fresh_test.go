@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// island is a Kafka in which single brokers know what was: they are cut off from the active controller, and not from us.
+// island is a Kafka in which single brokers have old metadata: they are cut off from the active controller, but not from the roller.
 type island struct {
 	*memory.Client
 	quorum kafka.Quorum
@@ -40,8 +40,8 @@ func replica(id int32, lastCaughtUp int64) kafka.Replica {
 	return kafka.Replica{ID: id, LastCaughtUp: lastCaughtUp}
 }
 
-// Which replicas are in sync is asked of a broker that follows the active controller (found on real nodes: one that was cut off told of
-// three replicas in sync for minutes, when there were two).
+// The replicas in sync are read from a broker that follows the active controller. On real nodes, a broker that was cut off reported three
+// replicas in sync for minutes when there were two.
 func TestWhoIsAskedForTopics(t *testing.T) {
 	const now = 1_000_000_000
 	leader := replica(9, now)

@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// atOnceAsked is how many brokers are asked for their topics at the same time.
+// atOnceAsked is how many brokers are asked for their topics concurrently.
 const atOnceAsked = 32
 
 // topicsOn asks brokers for the topics of which they have replicas. It skips those that do not answer: the request for their configuration
@@ -43,8 +43,8 @@ func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[rolle
 	return found
 }
 
-// hidden says of brokers which of their topics the list of topics lacks because we may not describe them: Kafka leaves these out without a
-// word. A topic that was made or deleted in between is lacking, too, and is not hidden.
+// hidden describes, for each broker, which of its topics the list of topics lacks because the roller may not describe them: Kafka silently
+// omits these. It ignores a topic that was created or deleted in between.
 func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, listed []roller.Topic) map[roller.NodeID]string {
 	seen := make(map[string]bool, len(listed))
 	for i := range listed {
@@ -76,8 +76,8 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 	return out
 }
 
-// hiddenOnSilent says the same of candidates that do not tell which topics they have replicas of: if the roller may not describe all topics
-// that the other brokers have, it may be one of these. Only then, and rarely, the others are asked.
+// hiddenOnSilent does the same for candidates that do not answer which topics they have replicas of: if the roller may not describe all
+// topics of the other brokers, it may be one of these. Only then, which is rare, it asks the other brokers.
 func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidates, brokers []roller.NodeID, on map[roller.NodeID][]string) {
 	silent := slices.DeleteFunc(slices.Clone(candidates), func(id roller.NodeID) bool { _, told := on[id]; return told })
 	if len(silent) == 0 {
@@ -100,7 +100,7 @@ func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidate
 	}
 }
 
-// unseen says what can't be seen, and what to do.
+// unseen describes the hidden topics, and what to do.
 func unseen(topics []string) string {
 	const most = 3
 	names := strings.Join(topics[:min(most, len(topics))], ", ")

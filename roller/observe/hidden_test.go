@@ -13,8 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// Kafka leaves topics that we may not describe out of its list without a word. A broker that has replicas of some says so by its log
-// directories.
+// Kafka silently omits topics that the roller may not describe. A broker's log directories show that it has replicas of such topics.
 func TestTopicsThatWeMayNotDescribe(t *testing.T) {
 	g := NewWithT(t)
 	cluster := memory.New(memory.Options{Brokers: 3, Authorize: func(principal string, operation memory.Operation, topic string) bool {
@@ -40,7 +39,7 @@ func TestTopicsThatWeMayNotDescribe(t *testing.T) {
 		nil).Hidden).To(BeEmpty())
 }
 
-// late is a Kafka whose brokers tell of a topic that is gone by the time that topics are described.
+// late is a Kafka whose brokers report a topic that is deleted before topics are described.
 type late struct{ observe.Brokers }
 
 func (late) TopicsOn(context.Context, int32) ([]string, error) { return []string{"deleted"}, nil }
@@ -51,7 +50,7 @@ func TestATopicThatIsGoneIsNotHidden(t *testing.T) {
 	g.Expect(k.Read(t.Context(), []roller.NodeID{0}, nil).Hidden).To(BeEmpty())
 }
 
-// mum is a Kafka of which one broker does not tell which topics it has, and notes who was asked.
+// mum is a Kafka in which one broker does not report its topics. It counts the brokers that were asked.
 type mum struct {
 	observe.Brokers
 	silent int32
@@ -66,7 +65,7 @@ func (m mum) TopicsOn(ctx context.Context, id int32) ([]string, error) {
 	return m.Brokers.TopicsOn(ctx, id)
 }
 
-// A broker that does not tell may have replicas of topics that others are seen to have, and that we may not describe.
+// A broker that does not report its topics may have replicas of topics that other brokers report, and that the roller may not describe.
 func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 	g := NewWithT(t)
 	cluster := memory.New(memory.Options{Brokers: 3, Authorize: func(principal string, _ memory.Operation, topic string) bool {

@@ -32,7 +32,7 @@ type Controllers interface {
 	kafka.NodeConfigReader
 }
 
-// Kafka asks a Kafka cluster.
+// Kafka reads from a Kafka cluster.
 type Kafka struct {
 	Brokers Brokers
 	// Controllers is nil if the controllers can't be reached: the observer then asks the brokers for the quorum, and does not read the
@@ -48,18 +48,18 @@ type KafkaFacts struct {
 	ClusterID string
 	// Brokers are the registered brokers, by id.
 	Brokers roller.Fact[map[roller.NodeID]kafka.Node]
-	// FencedIncluded reports whether Brokers has those that are out of service.
+	// FencedIncluded reports whether Brokers includes fenced ones.
 	FencedIncluded bool
-	// Nodes are the nodes that were asked themselves. A node that could not be asked is missing.
+	// Nodes are the nodes' own answers. A node that could not be asked is missing.
 	Nodes map[roller.NodeID]NodeAnswer
-	// Recalled are the nodes of Nodes that were not asked this time.
+	// Recalled are the nodes of Nodes whose answers are from an earlier look.
 	Recalled map[roller.NodeID]bool
 	// Hidden has, for each broker that was asked, the topics that the roller may not describe.
 	Hidden map[roller.NodeID]string
 
-	// limits are what the topics' configurations say, by the topics' ids.
+	// limits are the values of min.insync.replicas, by the topics' ids.
 	limits map[kafka.TopicID]roller.Fact[int]
-	// moves are the reassignments that are going on; nil if they are unknown.
+	// moves are the ongoing reassignments; nil if they are unknown.
 	moves map[kafka.TopicPartition]kafka.Reassignment
 }
 
@@ -67,7 +67,7 @@ type KafkaFacts struct {
 type NodeAnswer struct {
 	// Answers reports whether the node responded, even with an error.
 	Answers bool
-	// Failing is positive evidence that clients cannot connect to it; empty without any.
+	// Failing is positive evidence that clients can't connect to it; empty without any.
 	Failing string
 	Live    roller.Fact[map[string]brokerconfig.Entry]
 }
@@ -81,7 +81,7 @@ func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) 
 	return k.read(ctx, brokers, controllers, recalled{candidates: brokers})
 }
 
-// read is Read, but what is recalled is not asked again.
+// read is Read, but does not ask again for recalled facts.
 func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, known recalled) KafkaFacts {
 	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}, Recalled: map[roller.NodeID]bool{}}
 	var byBrokers, byPeers, byControllers map[roller.NodeID]NodeAnswer
@@ -119,10 +119,10 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	return facts
 }
 
-// topics reads all topics with their reassignments: without these it is unknown which replicas stay.
+// topics reads all topics with their reassignments: without these, it is unknown which replicas stay.
 func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.NodeID, known recalled) {
 	unknown := func(what string, err error) { facts.Topics = roller.Unknown[[]roller.Topic](what + ": " + err.Error()) }
-	// Reassignments first: one that ends in between only makes us more careful.
+	// Reassignments first: one that ends in between only makes the decision more careful.
 	moves := known.moves
 	if moves == nil {
 		var err error
@@ -152,8 +152,8 @@ func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.
 	facts.Topics = roller.Known(all)
 }
 
-// limits are the topics' min.insync.replicas, by name: what is known of them, or else what Kafka says. A topic that was deleted in between
-// has none.
+// limits returns the topics' min.insync.replicas, by name: the recalled values, and for other topics those that Kafka returns. A topic that
+// was deleted in between has none.
 func (k *Kafka) limits(
 	ctx context.Context, topics []kafka.Topic, known map[kafka.TopicID]roller.Fact[int],
 ) (map[string]roller.Fact[int], error) {
@@ -219,12 +219,12 @@ func among(ids, these []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(ids, func(id roller.NodeID) bool { return !slices.Contains(these, id) })
 }
 
-// How long controllers are waited for that can't be reached, as behind a network policy. A node is restarted on facts that are at most
-// roller.Freshness old, so that a look that takes longer restarts nobody: not the brokers either, which can be reached.
+// How long to wait for controllers that can't be reached, for example because of a network policy. A node is restarted on facts that are at
+// most roller.Freshness old, so that a look that takes longer restarts no node, not even brokers that can be reached.
 const (
-	// alone is until the brokers are asked as well.
+	// alone is the time after which the brokers are asked as well.
 	alone = 500 * time.Millisecond
-	// longest is for what only the controllers themselves can tell.
+	// longest bounds requests that only the controllers themselves can answer.
 	longest = 3 * time.Second
 )
 
@@ -266,10 +266,10 @@ func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
 			}
 		}
 	}
-	return first // what the controllers said against it
+	return first // the controllers' error
 }
 
-// partOf is a context with a third of the time that is left, if that is limited.
+// partOf returns a context with a third of the remaining time, if that is limited.
 func partOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -296,7 +296,7 @@ func voters(in []kafka.Replica) []roller.Voter {
 	return out
 }
 
-// brokers fills in who is registered, and in which cluster.
+// brokers sets the registered brokers, and the id of the cluster.
 func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts) {
 	cluster, err := k.Brokers.DescribeCluster(ctx)
 	if err != nil {
@@ -310,7 +310,7 @@ func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts) {
 	facts.Brokers, facts.FencedIncluded, facts.ClusterID = roller.Known(brokers), cluster.FencedIncluded, cluster.ID
 }
 
-// live asks each node for its own configuration, all keys or only those named, which also shows whether it is up.
+// live asks each node for its own configuration, all keys or only the named ones, which also shows whether it is running.
 func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeID, keys []string) map[roller.NodeID]NodeAnswer {
 	answers := make(map[roller.NodeID]NodeAnswer, len(ids))
 	if len(ids) == 0 {
@@ -327,7 +327,7 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 			result.Err = err
 		}
 		if _, elsewhere := kafka.WrongCluster(result.Err); elsewhere {
-			continue // nobody asked the node
+			continue // the node was not asked
 		}
 		if result.Err != nil {
 			why := failing(result.Err)
@@ -342,9 +342,8 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 	return answers
 }
 
-// failing describes what is in the way if nobody can connect to the node as it is: it refuses connections, or TLS, or its certificate has
-// expired. That it does not answer in time says nothing, and that we do not trust its certificate is about us
-// (docs/decisions/lost-clusters.md).
+// failing explains why no client can connect to the node: it refuses connections or TLS, or its certificate has expired. A timeout is no
+// evidence, and neither is a certificate that only the roller does not trust (docs/decisions/lost-clusters.md).
 func failing(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "it refuses connections"

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
-// pageSize is how many objects are asked of an API server at once, so that the pods of a large cluster are never in memory in full.
+// pageSize is how many objects a request to an API server returns, so that the pods of a large cluster are never in memory in full.
 const pageSize = 200
 
 // ReadPlace reads the current objects from one API server. The error is in the Place.
@@ -28,7 +28,7 @@ func ReadCache(ctx context.Context, id string, cache client.Reader, namespace, c
 	return readPlace(ctx, id, cache, namespace, cluster, atOnce)
 }
 
-// lister lists objects, and collects the items of each response.
+// lister lists objects, and calls take for the items of each response.
 type lister func(ctx context.Context, reader client.Reader, list client.ObjectList, options []client.ListOption, take func() error) error
 
 func readPlace(ctx context.Context, id string, reader client.Reader, namespace, cluster string, read lister) Place {
@@ -54,7 +54,7 @@ func readPlace(ctx context.Context, id string, reader client.Reader, namespace, 
 	return place
 }
 
-// atOnce lists what a cache holds, without a copy of it.
+// atOnce lists the objects of a cache, without copies.
 func atOnce(ctx context.Context, cache client.Reader, list client.ObjectList, options []client.ListOption, take func() error) error {
 	if err := cache.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (p *Place) addPods(pods []corev1.Pod) {
 func (p *Place) addSets(sets []podset.StrimziPodSet) error {
 	for i := range sets {
 		if ownership.Copy(&sets[i], "StrimziPodSet") {
-			continue // it lists the nodes of another set, as they were when somebody copied that
+			continue // it lists the nodes of another set, copied at an earlier time
 		}
 		set, err := podSet(&sets[i])
 		if err != nil {
@@ -113,21 +113,21 @@ func (p *Place) addConfigs(configs []corev1.ConfigMap) {
 	}
 }
 
-// podSet keeps the nodes of a set, if any.
+// podSet returns the nodes of a set, if any.
 func podSet(in *podset.StrimziPodSet) (PodSet, error) {
 	pods, err := DesiredNodes(in)
 	if err != nil {
 		return PodSet{}, err
 	}
 	return PodSet{
-		// Whoever marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
+		// An owner that marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
 		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[podset.AnnotationRolledBy] == "",
 		Hold: hold(in.Annotations), Idle: idle(in), Pods: pods,
 		Left: in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
 	}, nil
 }
 
-// DesiredNodes are the metadata of the pods of a set that are nodes of Kafka. The error names the first one that is not a pod.
+// DesiredNodes returns the metadata of the pods of a set that are nodes of Kafka. The error names the first entry that is no pod.
 func DesiredNodes(set *podset.StrimziPodSet) ([]corev1.Pod, error) {
 	if set.Spec == nil {
 		return nil, nil

@@ -11,7 +11,7 @@ import (
 // annotationKafkaVersion is the version of Kafka that a pod runs. Source: Strimzi.
 const annotationKafkaVersion = "strimzi.io/kafka-version"
 
-// roles are those that the pod's labels say.
+// roles returns the roles in the pod's labels.
 func roles(pod *corev1.Pod) roller.Roles {
 	return roller.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"}
 }
@@ -19,13 +19,12 @@ func roles(pod *corev1.Pod) roller.Roles {
 // isNode reports whether a pod is a node of Kafka: Connect, the exporter and others carry the label of the cluster as well.
 func isNode(pod *corev1.Pod) bool { return roles(pod) != roller.Roles{} }
 
-// manual reports whether somebody asks for a restart.
+// manual reports whether an annotation requests a restart.
 func manual(annotations map[string]string) bool {
 	return v1.IsTrue(annotations, podset.AnnotationManualRollingUpdate)
 }
 
-// hold is who wants the pod to be left alone, and why. Any value but "false" and none is a wish: what is misspelt must not restart
-// anything.
+// hold returns who put the pod on hold, and why. Any value but "false" counts, because a misspelt value must not restart anything.
 func hold(annotations map[string]string) string {
 	switch why, annotated := annotations[podset.AnnotationHold]; {
 	case !annotated || why == "false":
@@ -37,10 +36,10 @@ func hold(annotations map[string]string) string {
 	}
 }
 
-// revision is what the pod was made from, or should be made from.
+// revision returns the revision of the pod's template.
 func revision(pod *corev1.Pod) string { return pod.Annotations[podset.AnnotationRevision] }
 
-// desiredPod is what the pod of this name should be, and the set that says so; nil if none does.
+// desiredPod returns the desired pod with this name, and its set; nil if there is none.
 func desiredPod(sets []PodSet, name string) (*PodSet, *corev1.Pod) {
 	for i := range sets {
 		if pod := sets[i].pod(name); pod != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// logLines is how much of a pod's log is read: what a broker says between the start of a log recovery and its end are lines for each
+// logLines is how many lines of a pod's log are read: between the start and the end of a log recovery, a broker logs lines for each
 // partition.
 const logLines = 2000
 

@@ -17,46 +17,47 @@ import (
 type Source struct {
 	// ID is the cluster's id; empty for the one where the roller runs.
 	ID string
-	// Reader asks the API server, and no cache.
+	// Reader reads from the API server, and from no cache.
 	Reader client.Reader
-	// Cache, if set, is a cache that was filled with Trim. It is enough for a Glance.
+	// Cache, if set, is a cache that was filled with Trim. It is sufficient for a Glance.
 	Cache client.Reader
 }
 
-// Prober asks a node that is not ready whether it recovers its logs.
+// Prober finds out whether a node that is not ready is recovering its logs.
 type Prober interface {
-	// Recovery returns nil where the node does not; an error if that is unknown.
+	// Recovery returns nil if the node is not; an error if that is unknown.
 	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
 }
 
-// Observer observes one Kafka cluster. It remembers which nodes answered and since when they are silent, which Kafka cluster it
-// is, and for [Observer.Glance] configurations. It is not safe for concurrent use.
+// Observer observes one Kafka cluster. It remembers which nodes answered and since when they are silent, the Kafka cluster's id, and for
+// [Observer.Glance] configurations. It is not safe for concurrent use.
 type Observer struct {
 	Namespace, Cluster string
-	// Unnamed: the Kafka cluster was not given by name, so the roller only restarts pods of sets that are assigned to it
+	// Unnamed means that the settings do not name the Kafka cluster, so the roller only restarts pods of sets that are assigned to it
 	// (docs/decisions/who-rolls.md).
 	Unnamed bool
-	// Sources returns the Kubernetes clusters of the moment.
+	// Sources returns the connected Kubernetes clusters.
 	Sources func() []Source
 	Kafka   *Kafka
-	// Connect, if set, returns what Kafka should be before each observation: addresses and credentials may change. Its error leaves all of
-	// Kafka unknown.
+	// Connect, if set, returns the clients before each observation, because addresses and credentials may change. Its error makes all facts
+	// of Kafka unknown.
 	Connect func(ctx context.Context, places []Place) (*Kafka, error)
-	// Prober is nil where nodes cannot be probed.
+	// Prober is nil if nodes can't be probed.
 	Prober Prober
-	// Lasting is how long a pod must have been without a place or a container before that means that it is stuck.
+	// Lasting is how long a pod must have been unscheduled, or without a container, before it counts as stuck.
 	Lasting time.Duration
 	// Timeout bounds each of the two parts of an observation: Kubernetes, and Kafka.
 	Timeout time.Duration
-	// Recall is how old the configurations of topics, and of the nodes of a small cluster, may be in a Glance. 0: all are asked for each time.
+	// Recall is the maximum age of the configurations of topics, and of the nodes of a small cluster, in a Glance; 0 means that all are
+	// read each time.
 	Recall time.Duration
 
 	memory memory
 	silent map[roller.NodeID]silence
-	heard  map[roller.NodeID]bool // the nodes that answered, whenever that was
+	heard  map[roller.NodeID]bool // the nodes that ever answered
 }
 
-// silence is since when which instance has not answered.
+// silence is the instance that does not answer, and since when.
 type silence struct {
 	instance string
 	since    time.Time
@@ -73,14 +74,14 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 	})
 }
 
-// Verify is Observe for what to do to a few nodes: the configurations of these, and of all topics, are read again, their peers are asked
-// whether they still answer, and of the others is read only what a Glance reads. Kubernetes' API servers are asked, and no caches.
+// Verify is Observe for actions on a few nodes: it reads the configurations of these nodes and of all topics, checks whether their peers
+// still answer, and reads the other facts like a Glance. It reads from Kubernetes' API servers, and not from caches.
 func (o *Observer) Verify(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot {
 	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(nodes, peers) })
 }
 
-// Glance is Observe for those who wait: the configurations of topics may be as old as Recall, those of nodes older where there are many,
-// and Kubernetes is read from caches where there are any. Everything else is read again. On a large cluster that is a handful of requests
+// Glance is Observe for waiting: the configurations of topics may be as old as Recall, those of nodes older if there are many, and
+// Kubernetes is read from caches if there are any. All other facts are read again. On a large cluster that takes a handful of requests
 // instead of one for each node.
 func (o *Observer) Glance(ctx context.Context) roller.Snapshot {
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
@@ -94,7 +95,7 @@ func (o *Observer) Glance(ctx context.Context) roller.Snapshot {
 func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.Snapshot) recalled) roller.Snapshot {
 	seen := Seen{Lasting: o.Lasting, At: time.Now()}
 	seen.Places = o.places(ctx, cached)
-	known := Assemble(seen) // who there is to ask
+	known := Assemble(seen) // which nodes to ask
 	var brokers, controllers []roller.NodeID
 	for _, n := range known.Nodes {
 		switch {
@@ -130,7 +131,7 @@ func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.
 	return Assemble(seen)
 }
 
-// connect makes sure that Kafka is who should be asked.
+// connect makes sure that Kafka has the current clients.
 func (o *Observer) connect(ctx context.Context, places []Place) error {
 	if o.Connect == nil {
 		return nil
@@ -153,7 +154,7 @@ func unreached(err error) KafkaFacts {
 	}
 }
 
-// places reads all Kubernetes clusters at once.
+// places reads all Kubernetes clusters concurrently.
 func (o *Observer) places(ctx context.Context, cached bool) []Place {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -180,7 +181,7 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 	return places
 }
 
-// recoveries asks all nodes that are not ready.
+// recoveries probes all nodes that are not ready.
 func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roller.NodeID]roller.Fact[*roller.Recovery] {
 	found := map[roller.NodeID]roller.Fact[*roller.Recovery]{}
 	if o.Prober == nil {
@@ -209,8 +210,8 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 	return found
 }
 
-// listen keeps account of the nodes that did not answer. A new instance begins again, and so does one that nobody asked. Where no broker
-// answers at all, those count that answered before: else it may be us who ask at the wrong door.
+// listen tracks since when nodes have not answered. The time starts again for a new instance, and for one that was not asked. If no broker
+// answers at all, only those that answered before count: the roller may have the wrong addresses.
 func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time.Time {
 	before := o.silent
 	o.silent = map[roller.NodeID]silence{}

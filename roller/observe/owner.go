@@ -10,8 +10,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// foreign explains why nobody is known to recreate a pod after its deletion; empty: its StrimziPodSet, which lists it, owns it and is
-// followed. Labels and names are no proof: whoever writes a pod chooses them.
+// foreign explains why nothing is known to recreate a pod after its deletion; empty if its StrimziPodSet lists and owns it and has an
+// active controller. Labels and names are no proof, because anybody who creates a pod can choose them.
 func foreign(pod *corev1.Pod, set *PodSet) string {
 	if set == nil {
 		return "no StrimziPodSet lists its pod, so nothing would recreate it"
@@ -27,7 +27,7 @@ func foreign(pod *corev1.Pod, set *PodSet) string {
 	return set.Idle
 }
 
-// idle explains why a pod of the set is not made again, or is restarted by somebody else; empty: neither.
+// idle explains why a pod of the set is not recreated, or is restarted by another component; empty if neither applies.
 func idle(set *podset.StrimziPodSet) string {
 	switch {
 	case set.DeletionTimestamp != nil:
@@ -43,14 +43,14 @@ func idle(set *podset.StrimziPodSet) string {
 	return ""
 }
 
-// strimzis reports whether Strimzi's cluster operator restarts the pods of a set: it manages the set, and nobody says that the roller is to
-// restart them.
+// strimzis reports whether Strimzi's cluster operator restarts the pods of a set: it manages the set, and no annotation leaves the restarts
+// to the roller.
 func strimzis(set *podset.StrimziPodSet) bool {
 	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
 }
 
-// LeftAlone describes which set of a Kafka cluster keeps the roller away from all of it, and why; nil and empty: none does. Where the
-// cluster was not named to the roller, each of its sets with nodes has to be annotated (docs/decisions/who-rolls.md). Sets without nodes of
+// LeftAlone returns the set of a Kafka cluster that excludes the whole cluster from the roller, and why; nil and empty if none does. If the
+// settings do not name the cluster, each of its sets with nodes must be annotated (docs/decisions/who-rolls.md). Sets without nodes of
 // Kafka do not count.
 func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
 	for i := range sets {

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// The controller of StrimziPodSets makes no pods for a set that is paused or deleted.
+// The controller of StrimziPodSets creates no pods for a set that is paused or deleted.
 func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -62,7 +62,7 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 	}
 }
 
-// Two that restart pods of one Kafka cluster do not know of each other's restarts (docs/decisions/who-rolls.md).
+// Two controllers that restart pods of one Kafka cluster do not know of each other's restarts (docs/decisions/who-rolls.md).
 func TestWhoIsLeftAlone(t *testing.T) {
 	made := func(name string, labels, annotations map[string]string, pods ...corev1.Pod) podset.StrimziPodSet {
 		set := podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels, Annotations: annotations}}
@@ -78,7 +78,7 @@ func TestWhoIsLeftAlone(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		sets           []podset.StrimziPodSet
-		named, unnamed string // the sets that keep the roller away
+		named, unnamed string // the sets that keep the roller from working
 	}{
 		{"nobody's", nil, "", ""},
 		{"annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, ours, pod(1))}, "", ""},
@@ -105,7 +105,7 @@ func TestWhoIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A set that was taken away from the roller a moment ago is not touched on what a cache says: each observation looks whose it is.
+// A cached set does not prove that the roller may roll it: each observation reads the set's annotation again.
 func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	r := newReading(t, 0)
 	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",

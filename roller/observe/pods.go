@@ -11,18 +11,18 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// kafkaContainer is the container of a pod that is Kafka.
+// kafkaContainer is the name of Kafka's container in a pod.
 const kafkaContainer = "kafka"
 
-// nodeID is the number at the end of a pod's name: the id of the node in it.
+// nodeID returns the number at the end of a pod's name, which is the node's id.
 func nodeID(podName string) (roller.NodeID, bool) {
 	at := strings.LastIndexByte(podName, '-')
 	id, err := strconv.ParseInt(podName[at+1:], 10, 32)
 	return roller.NodeID(id), at >= 0 && err == nil && id >= 0 && strconv.FormatInt(id, 10) == podName[at+1:]
 }
 
-// readiness is that of the container of Kafka, and since when: another container makes a pod unready, and no node
-// (docs/decisions/facts-of-a-restart.md). Where a pod tells nothing of its containers, it is the pod's.
+// readiness returns the readiness of Kafka's container, and since when: another container can make a pod unready although the node is ready
+// (docs/decisions/facts-of-a-restart.md). If a pod has no container statuses, it returns the pod's readiness.
 func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 	since = pod.CreationTimestamp.Time
 	for _, c := range pod.Status.Conditions {
@@ -47,12 +47,12 @@ func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 		changed = ended.FinishedAt.Time
 	}
 	if kafka.Ready != ready || changed.After(since) {
-		since = changed // the pod's condition is about another container, or about a run of this one that has ended
+		since = changed // the pod's condition is about another container, or an earlier run of this one
 	}
 	return kafka.Ready, since
 }
 
-// kafkaStatus is that of the container of Kafka; nil where the pod does not tell.
+// kafkaStatus returns the status of Kafka's container; nil if the pod has none.
 func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if c := &pod.Status.ContainerStatuses[i]; c.Name == kafkaContainer {
@@ -62,7 +62,7 @@ func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// sidecar describes what is wrong with another container of a pod whose Kafka runs; empty if nothing is wrong.
+// sidecar describes a problem of another container of a pod whose Kafka runs; empty if there is none.
 func sidecar(pod *corev1.Pod) string {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
@@ -74,7 +74,7 @@ func sidecar(pod *corev1.Pod) string {
 	return ""
 }
 
-// deleted is when the deletion of a pod was asked for; zero: it was not.
+// deleted returns when the deletion of a pod was requested; zero if it was not.
 func deleted(pod *corev1.Pod) time.Time {
 	if pod.DeletionTimestamp == nil {
 		return time.Time{}
@@ -86,16 +86,16 @@ func deleted(pod *corev1.Pod) time.Time {
 	return pod.DeletionTimestamp.Add(-time.Duration(grace) * time.Second)
 }
 
-// Those are the states of a container that waits and will go on waiting.
+// These are the states of a waiting container that will keep waiting.
 var stuckAtOnce = []string{
 	"CrashLoopBackOff", "ImagePullBackOff",
-	"InvalidImageName", // as shipped
+	"InvalidImageName", // as shipped by Strimzi
 	"ErrImagePull", "ErrImageNeverPull", "CreateContainerConfigError", "CreateContainerError",
 	// the same, a moment earlier or for another cause
 }
 
-// stuck describes what keeps Kafka in the pod from running; empty if nothing does, or nothing yet: a pod that was just made is not
-// scheduled, and its container is being created, without anything being wrong, so these two count only when they have lasted.
+// stuck describes what prevents Kafka from running in the pod; empty if nothing does. A new pod is unscheduled, and its container is being
+// created, without any problem, so these two states count only after a while.
 func stuck(pod *corev1.Pod, now time.Time, lasting time.Duration) string {
 	old := now.Sub(pod.CreationTimestamp.Time) >= lasting
 	if old && unschedulable(pod) {
@@ -121,7 +121,7 @@ func unschedulable(pod *corev1.Pod) bool {
 	})
 }
 
-// waitsFor is why a container waits; empty: it does not.
+// waitsFor returns why a container waits; empty if it does not.
 func waitsFor(c *corev1.ContainerStatus) string {
 	if c == nil || c.State.Waiting == nil {
 		return ""

@@ -2,8 +2,8 @@ package observe
 
 import "strings"
 
-// Properties reads the text of a Java properties file, as far as Kafka's configuration files use the format: comments, either separator,
-// lines that go on after a backslash, and escapes. A key that stands twice has its last value.
+// Properties parses a Java properties file, as far as Kafka's configuration files use the format: comments, both separators, lines that
+// continue after a backslash, and escapes. A duplicate key has its last value.
 func Properties(text string) map[string]string {
 	properties := map[string]string{}
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
@@ -27,7 +27,7 @@ func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
-// separate cuts a line after its key: at =, : or white space.
+// separate splits a line after its key: at =, : or white space.
 func separate(line string) (key, value string) {
 	for i := 0; i < len(line); i++ {
 		switch line[i] {

@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// voice is somebody who is asked about the quorum, and nothing else that matters here.
+// voice is a Kafka that only answers about the quorum.
 type voice struct {
 	observe.Brokers
 	quorum kafka.Quorum
@@ -30,8 +30,8 @@ func (v *voice) DescribeQuorum(context.Context) (kafka.Quorum, error) {
 	return v.quorum, v.err
 }
 
-// Checklist 28, 30, 31: the controllers are asked for the quorum where they can be, and the brokers where they do not answer; that nobody
-// answers is unknown, and never a quorum without voters.
+// Checklist 28, 30, 31: the quorum is read from the controllers if possible, and from the brokers if the controllers don't respond. If no
+// node responds, the quorum is unknown, and never a quorum without voters.
 func TestWhoIsAskedForTheQuorum(t *testing.T) {
 	byControllers := kafka.Quorum{Leader: 1, Voters: []kafka.Replica{{ID: 1, LastCaughtUp: 10}, {ID: 2, LastCaughtUp: -1}},
 		Observers: []kafka.Replica{{ID: 7, LastCaughtUp: 5}}}
@@ -76,7 +76,7 @@ func TestWhoIsAskedForTheQuorum(t *testing.T) {
 	}
 }
 
-// deaf is a Kafka behind something that drops all packets.
+// deaf is a Kafka behind a network that drops all packets.
 type deaf struct{ observe.Brokers }
 
 func (deaf) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
@@ -89,8 +89,8 @@ func (deaf) DescribeNodeConfigs(ctx context.Context, _ []int32, _ []string) (map
 	return nil, kafka.NewTransportError("no controller answers", ctx.Err())
 }
 
-// Controllers that can't be reached, as behind a network policy, keep nobody from being looked at: what the brokers tell is still fresh
-// enough for a restart.
+// Unreachable controllers, for example behind a network policy, do not block the look: the brokers' answer is still fresh enough for a
+// restart.
 func TestControllersThatCannotBeReachedLeaveTimeForTheBrokers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
@@ -108,7 +108,7 @@ func TestControllersThatCannotBeReachedLeaveTimeForTheBrokers(t *testing.T) {
 	})
 }
 
-// Where nobody tells, the look ends all the same, and says what the controllers met.
+// If no node responds, the look still ends, and reports the controllers' error.
 func TestNobodyCanBeReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
@@ -121,7 +121,7 @@ func TestNobodyCanBeReached(t *testing.T) {
 	})
 }
 
-// Checklist 7 and 8: an annotated pod asks for itself, an annotated StrimziPodSet for all pods that it lists.
+// Checklist 7 and 8: an annotated pod requests its own restart, and an annotated StrimziPodSet that of all pods that it lists.
 func TestWhoAsksForAManualRollingUpdate(t *testing.T) {
 	g := NewWithT(t)
 	asking := set(pod(1), pod(2))

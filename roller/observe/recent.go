@@ -8,31 +8,31 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// DefaultRecall is what Observer.Recall is for those who have no reason for another: how long a change that somebody else makes in Kafka
-// may go unseen while there is nothing to do.
+// DefaultRecall is the default of Observer.Recall: how long a change in Kafka by another client may stay unnoticed while there is nothing
+// to do.
 const DefaultRecall = 30 * time.Second
 
-// atATime is how many nodes are asked for their configurations in the time that these may be old, on average: in a cluster of 1,000 nodes,
-// each once in 83 minutes, while nothing is done to it and nothing speaks against it. The answer is about changes that somebody else made,
-// and whether the node answers; that a broker does not follow the active controller any more is seen at once.
+// atATime is how many nodes are asked on average for their configurations within Recall: in a cluster of 1,000 nodes, each once in 83
+// minutes, while no action affects it and it is not suspect. The answer shows changes by other clients, and whether the node answers; a
+// broker that no longer follows the active controller is noticed at once.
 const atATime = 6
 
-// RecallOfAway is for how long a node that is not ready and did not answer is not asked again. Whether it is ready is seen at each look.
+// RecallOfAway is for how long a node that is not ready and did not answer is not asked again. Its readiness is read at each look.
 const RecallOfAway = 10 * time.Second
 
-// RecallOf is how old the configurations of so many nodes may be where those of a few may be as old as recall.
+// RecallOf returns the maximum age of configurations in a cluster of this size, if that of a small cluster is recall.
 func RecallOf(recall time.Duration, nodes int) time.Duration {
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
-// memory is what Kafka said last of what changes least, and costs most to read: configurations, by one request for each node and one for
-// all topics, and reassignments. While a node is waited for, nothing depends on them.
+// memory contains Kafka's last answers about what rarely changes and is expensive to read: configurations, with one request for each node
+// and one for all topics, and reassignments. While the roller waits for a node, no decision depends on them.
 type memory struct {
 	nodes map[roller.NodeID]remembered
-	// limits are those of the topics, which were asked for at limitsAt.
+	// limits are those of the topics, read at limitsAt.
 	limits   map[kafka.TopicID]roller.Fact[int]
 	limitsAt time.Time
-	// moves are the reassignments, which were asked for at movesAt; nil if they are unknown.
+	// moves are the reassignments, read at movesAt; nil if they are unknown.
 	moves   map[kafka.TopicPartition]kafka.Reassignment
 	movesAt time.Time
 	// suspects are the brokers that the active controller is not known to have seen lately.
@@ -54,18 +54,18 @@ func (a NodeAnswer) serves(n roller.Node) bool {
 // isAway reports whether the node did not answer, and is not ready.
 func (a NodeAnswer) isAway(n roller.Node) bool { return !a.Answers && !n.Ready.Or(true) }
 
-// recalled is what need not be asked again.
+// recalled contains the facts that need not be read again.
 type recalled struct {
 	nodes  map[roller.NodeID]NodeAnswer
 	limits map[kafka.TopicID]roller.Fact[int]
 	moves  map[kafka.TopicPartition]kafka.Reassignment
-	// candidates are the brokers that may be restarted on what is read now.
+	// candidates are the brokers that may be restarted on the facts that are read now.
 	candidates []roller.NodeID
-	// peers are the brokers of which is recalled how they are configured, and which are asked whether they still answer.
+	// peers are the brokers with a recalled configuration that are asked whether they still answer.
 	peers map[roller.NodeID]NodeAnswer
 }
 
-// others are the nodes that have to be asked.
+// others returns the nodes that have to be asked.
 func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	return slices.DeleteFunc(slices.Clone(ids), func(id roller.NodeID) bool {
 		_, known := r.nodes[id]
@@ -74,9 +74,9 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	})
 }
 
-// recall is what was learned not longer ago than that, or than it takes to ask all nodes of a large cluster in turn. Of a node it is
-// recalled only if it answered, is ready, was not started again since, and is no suspect; and of a topic only if it is still the same one.
-// What was unknown is asked again, but for a node that is known to be away, which is asked now and then.
+// recall returns the facts that are not older than within, or than the time to ask all nodes of a large cluster in turn. The facts of a
+// node are recalled only if it answered, is ready, was not restarted since, and is not suspect; those of a topic only if it has the same
+// id. Unknown facts are read again, except for a node that is known to be away, which is asked at intervals.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}}
 	age := RecallOf(within, len(nodes))
@@ -104,8 +104,8 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 	return r
 }
 
-// except is what is recalled of all other nodes, and of no topic or reassignment: an action on these rests on the rest. Of the peers only
-// the configurations are recalled.
+// except returns the facts of all nodes but these, without topics and reassignments, on which an action on these nodes depends. Of the
+// peers it keeps only the configurations.
 func (r recalled) except(nodes, peers []roller.NodeID) recalled {
 	for _, id := range nodes {
 		delete(r.nodes, id)
@@ -120,8 +120,8 @@ func (r recalled) except(nodes, peers []roller.NodeID) recalled {
 	return recalled{nodes: r.nodes, candidates: nodes, peers: asked}
 }
 
-// again returns the answers of the peers, which were asked only whether they still answer. For those that do, it returns the recalled
-// answer: they count as configured as they were.
+// again converts the answers of the peers, which were only asked whether they still answer. For those that do, it returns the recalled
+// answers, because their configurations count as unchanged.
 func (r recalled) again(answers map[roller.NodeID]NodeAnswer) map[roller.NodeID]NodeAnswer {
 	for id, answer := range answers {
 		if answer.Answers && answer.Live.IsKnown() {
@@ -131,7 +131,7 @@ func (r recalled) again(answers map[roller.NodeID]NodeAnswer) map[roller.NodeID]
 	return answers
 }
 
-// keep remembers. What was recalled keeps its age.
+// keep stores the facts. Recalled ones keep their age.
 func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, known recalled) {
 	before := m.nodes
 	m.nodes = make(map[roller.NodeID]remembered, len(nodes))
@@ -157,7 +157,7 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 	m.suspects = suspects(nodes, facts)
 }
 
-// doubt forgets what was recalled of nodes that this very look makes suspects: they may not answer any more.
+// doubt drops recalled facts of nodes that this look makes suspect: they may not answer any more.
 func (f *KafkaFacts) doubt(nodes []roller.Node, known recalled) {
 	for id := range suspects(nodes, *f) {
 		if known.nodes[id].Answers {
@@ -166,7 +166,7 @@ func (f *KafkaFacts) doubt(nodes []roller.Node, known recalled) {
 	}
 }
 
-// suspects are the brokers that are out of service for the active controller, or do not follow it. If that is unknown, all are.
+// suspects returns the brokers that the active controller has fenced, or that do not follow it. If that is unknown, it returns all.
 func suspects(nodes []roller.Node, facts KafkaFacts) map[roller.NodeID]bool {
 	brokers, registered := facts.Brokers.Get()
 	quorum, known := facts.Quorum.Get()

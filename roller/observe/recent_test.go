@@ -20,7 +20,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// reading is an observer of three brokers, and what it asked Kafka for.
+// reading is an observer of three brokers, with the requests that it sent to Kafka.
 type reading struct {
 	*WithT
 	t        *testing.T
@@ -61,7 +61,7 @@ func (r *reading) create(topic string) {
 	r.Expect(created[topic].Err).NotTo(HaveOccurred())
 }
 
-// asked is what Kafka was asked for since the last time, with the nodes or topics where that is what matters.
+// asked returns the requests to Kafka since its last call, with nodes or topics if they matter.
 func (r *reading) asked() []string {
 	calls := r.kafka.Calls()[r.seen:]
 	r.seen += len(calls)
@@ -80,7 +80,7 @@ func (r *reading) asked() []string {
 	return all
 }
 
-// partly is a Kafka of which one broker follows the active controller, and answers nobody: its threads hang that serve clients.
+// partly is a Kafka in which one broker follows the active controller but does not respond: its request threads hang.
 type partly struct {
 	*memory.Client
 	mute int32
@@ -94,10 +94,10 @@ func (p partly) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []s
 	return answers, err
 }
 
-// mute lets a broker answer nobody any more.
+// mute makes a broker stop responding.
 func (r *reading) mute(id int32) { r.observer.Kafka.Brokers = partly{r.admin, id} }
 
-// always is what each reading asks for.
+// always are the requests of each reading.
 var always = []string{"DescribeCluster", "DescribeQuorum", "ListTopicsOf"}
 
 func with(more ...string) []string { return slices.Sorted(slices.Values(append(more, always...))) }
@@ -109,7 +109,7 @@ func (r *reading) glance() roller.Snapshot {
 	return r.observer.Glance(context.WithoutCancel(r.t.Context()))
 }
 
-// A broker that the active controller does not see any more is not taken for one that answers because it did before.
+// A broker that has left the metadata is not assumed to respond because it did before.
 func TestAGlanceDoubtsWhoIsNotFollowing(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.Expect(r.glance().Nodes[1].Answers).To(Equal(roller.Known(true)))
@@ -184,7 +184,7 @@ func TestAGlanceAsksForConfigurationsNowAndThen(t *testing.T) {
 	})
 }
 
-// change makes a pod again, with a change.
+// change recreates a pod with a change.
 func (r *reading) change(id int, f func(*corev1.Pod)) {
 	old := pod(id)
 	var now corev1.Pod
@@ -195,7 +195,7 @@ func (r *reading) change(id int, f func(*corev1.Pod)) {
 	r.Expect(r.k8s.Create(r.t.Context(), &now)).To(Succeed())
 }
 
-// What was not told is asked for again at once: nobody is taken for dead, or for alive, because of what was heard a while ago.
+// Unknown facts are requested again at once: an old answer never makes a node count as dead or alive.
 func TestAGlanceForgetsWhatWasUnknown(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.kafka.StopNode(1)
@@ -214,14 +214,14 @@ func TestAGlanceThatRecallsNothingIsAnObservation(t *testing.T) {
 		r.glance()
 		r.Expect(r.asked()).To(Equal(everything))
 	}
-	r = newReading(t, time.Nanosecond) // older than that is all that was learned
+	r = newReading(t, time.Nanosecond) // everything learned is older than that
 	for range 2 {
 		r.glance()
 		r.Expect(r.asked()).To(Equal(everything))
 	}
 }
 
-// What is done to a node is decided on its own configuration as it is now, and on those of the others as a glance has them.
+// An action on a node is decided on the node's present configuration, and on those of the other nodes as of the last glance.
 func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.glance()
@@ -232,7 +232,7 @@ func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
 }
 
-// Whether the peers of a node still answer is asked again, and with it no more than that. One that does not is asked from then on.
+// Verify asks the peers of a node whether they respond, and nothing else. A peer that does not is asked again in later looks.
 func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
 	r := newReading(t, time.Hour)
 	first := r.glance()
@@ -258,7 +258,7 @@ func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
 	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)))
 }
 
-// A node that is starting is asked now and then, and at once when it is ready.
+// A starting node is asked from time to time, and at once when it becomes ready.
 func TestANodeThatIsAwayIsNotAskedEachTime(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.glance()
@@ -283,7 +283,7 @@ func TestANodeThatIsAwayIsNotAskedEachTime(t *testing.T) {
 	r.Expect(r.glance().Nodes[2].Answers).To(Equal(roller.Known(true)))
 }
 
-// A broker that the active controller has not seen lately is asked at each look: it may be silent, which counts from then on.
+// A broker that has not fetched from the active controller recently is asked at each look: it may be silent, which counts from then on.
 func TestABrokerThatFellBehindIsAskedAgain(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.glance()

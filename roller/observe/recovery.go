@@ -7,29 +7,31 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// What a broker logs while it starts (kafka.log.LogManager, kafka.server.BrokerServer): the only sign of a log recovery that Kafka itself
-// gives to somebody who may read no more than the pod's log.
+// The log lines of a starting broker (kafka.log.LogManager, kafka.server.BrokerServer): the only sign of a log recovery for a client that
+// may read only the pod's log.
 var (
 	recoveryBegins = regexp.MustCompile(`Recovering (\d+) logs? from \S+ since no clean shutdown file was found`)
 	recoveryGoesOn = regexp.MustCompile(`Recovering unflushed segment`)
 	logsLoaded     = regexp.MustCompile(`Loaded \d+ logs in \d+ ?ms`)
 	loadsLogs      = regexp.MustCompile(`Loading logs from log dirs`)
-	// What Kafka says first: a log that has this is not cut off.
+	// The first lines of a start: a log that contains one is not truncated.
 	starts = regexp.MustCompile(`Registered .?kafka:type=kafka\.Log4jController|Starting SharedServer|\] Starting (controller|broker) ` +
 		`\(kafka\.server`)
-	// The log of the metadata is always recovered, after an orderly stop too, before all others. It is when its producers are read next.
+	// Kafka always recovers the log of the metadata before all others, even after an orderly stop. Next it reads the state of its
+	// producers.
 	metadataRead = regexp.MustCompile(`partition=__cluster_metadata-0\b.*Loading producer state till offset`)
 )
 
-// RecoveryFromLog reads in the log of a broker that is not ready whether it recovers its logs. Known and nil: it does not. A log that tells
-// neither, because its beginning is cut off, the broker is not that far or the node is no broker, leaves it unknown.
+// RecoveryFromLog finds out from the log of a broker that is not ready whether it is recovering its logs. Known and nil means that it is
+// not. The result is unknown if the log shows neither, because its beginning is missing, the broker has not reached that point or the node
+// is no broker.
 func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 	begun, known, whole := false, false, false
 	for line := range strings.Lines(text) {
 		whole = whole || starts.MatchString(line)
 		switch {
 		case metadataRead.MatchString(line):
-			begun, known = false, false // all that follows is still to come, if the node is a broker
+			begun, known = false, false // everything else is still to come if the node is a broker
 		case loadsLogs.MatchString(line):
 			begun, known = false, true
 		case recoveryBegins.MatchString(line), recoveryGoesOn.MatchString(line):
@@ -39,7 +41,7 @@ func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 		}
 	}
 	switch {
-	case !known && whole: // it is not that far yet, or has none
+	case !known && whole: // it has not reached that point, or has no logs to recover
 		return roller.Known[*roller.Recovery](nil)
 	case !known:
 		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")

@@ -18,7 +18,7 @@ func TestProperties(t *testing.T) {
 	}))
 }
 
-// What Apache Kafka 4.3.1 writes (kafka.log.LogManager).
+// Log lines of Apache Kafka 4.3.1 (kafka.log.LogManager).
 func TestRecoveryByTheLog(t *testing.T) {
 	const (
 		loading = "[2026-11-21 10:00:00,000] INFO Loading logs from log dirs ArrayBuffer(/data) (kafka.log.LogManager)\n"

@@ -10,8 +10,8 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// Trim drops from pods, StrimziPodSets and ConfigMaps what an observation does not read. It is a transform of caches: what such a cache
-// holds must never be written back.
+// Trim removes the fields of pods, StrimziPodSets and ConfigMaps that an observation does not read. It is a transform of caches: the
+// objects of such a cache must never be written back.
 func Trim(object any) (any, error) {
 	switch o := object.(type) {
 	case *corev1.Pod:
@@ -34,7 +34,7 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// trimmedPod is a pod with its metadata and what its status says of its containers.
+// trimmedPod returns a pod with its metadata and the statuses of its containers.
 func trimmedPod(in *corev1.Pod) corev1.Pod {
 	out := corev1.Pod{ObjectMeta: in.ObjectMeta, Status: corev1.PodStatus{
 		Phase: in.Status.Phase, Conditions: in.Status.Conditions,
@@ -45,7 +45,7 @@ func trimmedPod(in *corev1.Pod) corev1.Pod {
 	return out
 }
 
-// trimSpec leaves names, labels and annotations of the pods in the spec. What is not a pod stays: it is an error to whoever reads it.
+// trimSpec keeps names, labels and annotations of the pods in the spec. An entry that is no pod stays, and is an error for readers.
 func trimSpec(set *podset.StrimziPodSet) error {
 	if set.Spec == nil {
 		return nil

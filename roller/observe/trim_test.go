@@ -18,7 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// What a cache holds is read as the objects themselves are, and is a fraction of their size.
+// Trimmed objects in a cache give the same observation as the whole ones, at a fraction of their size.
 func TestTrimmedObjectsAreReadAsWhole(t *testing.T) {
 	g := NewWithT(t)
 	bulk := strings.Repeat("x", 10_000)
@@ -58,7 +58,7 @@ func TestTrimmedObjectsAreReadAsWhole(t *testing.T) {
 	g.Expect(want.ClusterIDs).To(HaveKeyWithValue(live.Name, "id"))
 }
 
-// Whoever marks its sets as rolled by the roller turns the annotation into another revision itself.
+// A controller that marks its sets as rolled by the roller turns the annotation into another revision itself.
 func TestAnAnnotatedSetThatIsMarkedAsksForNothing(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
@@ -78,7 +78,7 @@ func TestAnAnnotatedSetThatIsMarkedAsksForNothing(t *testing.T) {
 	}
 }
 
-// A copy of a StrimziPodSet lists the nodes as they were when somebody made it.
+// A copy of a StrimziPodSet lists the nodes as of the time of the copy.
 func TestACopyOfASetIsNotRead(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()

@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// A set and the ConfigMaps of its pods are not written at once. Until both are there nothing is done to the node, whatever is asked for.
+// A set and the ConfigMaps of its pods are not written atomically. Until both match, no action is taken on the node, whatever is requested.
 func TestTheConfigMapIsNotTheOneThatTheSetNames(t *testing.T) {
 	const text = "num.io.threads=9\n"
 	for _, c := range []struct {

@@ -9,15 +9,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// internalTopics are Kafka's own (org.apache.kafka.common.internals.Topic).
+// internalTopics are Kafka's internal topics (org.apache.kafka.common.internals.Topic).
 var internalTopics = []string{"__consumer_offsets", "__transaction_state", "__share_group_state"}
 
-// contradiction is the answer to one item that a batch names twice with different wishes.
+// contradiction is the error of an item that a batch contains twice with different values.
 func contradiction() error {
 	return kafka.NewError(kafka.CodeInvalidRequest, "The batch contains this item twice, with different values; neither was executed.")
 }
 
-// unanimous returns the items in order, each key once, and the keys about which the batch contradicts itself.
+// unanimous returns the items in order, each key once, and the keys for which the batch has different values.
 func unanimous[K comparable, I any](items []I, key func(I) K, equal func(a, b I) bool) (once []I, torn map[K]bool) {
 	at := make(map[K]int, len(items))
 	once = make([]I, 0, len(items))
@@ -37,7 +37,8 @@ func unanimous[K comparable, I any](items []I, key func(I) K, equal func(a, b I)
 	return once, torn
 }
 
-// gate asks the context's gate, as a client does before it sends. It returns the items that are left, and answers the others in out.
+// gate asks the context's gate, as a client does before it sends. It returns the admitted items, and puts the errors of the others into
+// out.
 func gate[K comparable, I, R any](ctx context.Context, items []I, key func(I) K, out map[K]R, failure func(error) R) []I {
 	ask := kafka.GateOf[K](ctx)
 	if ask == nil {
@@ -122,7 +123,7 @@ func (v *visit) create(call Call, t kafka.NewTopic) (kafka.CreateResult, error) 
 	return result, nil
 }
 
-// check returns a new topic's numbers, or why it is refused.
+// check returns a new topic's numbers of partitions and replicas, or why it is rejected.
 func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int16, err error) {
 	cluster := v.cluster
 	if err := kafka.CheckNewTopic(t); err != nil {
@@ -132,7 +133,7 @@ func (v *visit) check(call Call, t kafka.NewTopic) (partitions int32, factor int
 		return 0, 0, err
 	}
 	if max(int(t.Partitions), len(t.Assignments)) > rules.MaxRecords {
-		return 0, 0, rules.TooManyPartitions() // before anything else is looked at
+		return 0, 0, rules.TooManyPartitions() // checked first
 	}
 	if _, ok := cluster.state.topics[t.Name]; ok {
 		return 0, 0, rules.Exists(t.Name)
@@ -260,7 +261,7 @@ func (c *Client) AlterConfigs(ctx context.Context, changes []kafka.ConfigChange,
 	return c.alterAll(ctx, changes, validateOnly, (*visit).alter)
 }
 
-// alterAll changes the configurations of resources by the rules of those who are asked.
+// alterAll changes the configurations of resources, each with alter.
 func (c *Client) alterAll(ctx context.Context, changes []kafka.ConfigChange, validateOnly bool,
 	alter func(*visit, Call, kafka.ConfigChange) error) (map[kafka.ConfigResource]error, error) {
 	out := make(map[kafka.ConfigResource]error, len(changes))
@@ -292,7 +293,7 @@ func (c *Client) alterAll(ctx context.Context, changes []kafka.ConfigChange, val
 	return answer(out, err)
 }
 
-// contradicts refuses a key that stands in Set and in Delete.
+// contradicts rejects a change with a key in both Set and Delete.
 func contradicts(change kafka.ConfigChange) error {
 	if err := kafka.CheckConfigChange(change); err != nil {
 		return err

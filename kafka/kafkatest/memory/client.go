@@ -19,14 +19,14 @@ type Client struct {
 	observe   func(request string, took time.Duration, err error)
 
 	mu      sync.Mutex
-	cluster *Cluster // where its calls lead
+	cluster *Cluster // the target of its calls
 	pinned  string
 }
 
 var _ kafka.Admin = (*Client)(nil)
 
-// Redirect leads the calls that start from now on to another cluster, as a name or a load balancer would that was changed. A client that is
-// bound to the first one then answers ClassWrongCluster, until it is led back.
+// Redirect sends later calls to another cluster, like a DNS name or load balancer that was changed. A client that is bound to the first
+// cluster then returns ClassWrongCluster, until it is redirected back.
 func (c *Client) Redirect(other *Cluster) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *Client) Pin(clusterID string) error {
 	return nil
 }
 
-// visit is one call of a client: it ends at the cluster at which it began.
+// visit is one call of a client. The whole call uses the cluster at which it began.
 type visit struct {
 	cluster   *Cluster
 	principal string
@@ -62,10 +62,10 @@ func (c *Client) visit() *visit {
 	return v
 }
 
-// requestDescribeCluster is the request that every cluster answers.
+// requestDescribeCluster is the request that each cluster answers, even to a client that is bound to another one.
 const requestDescribeCluster = "DescribeCluster"
 
-// do runs one call: hooks around the effect, which runs under the cluster's lock.
+// do runs one call: the hooks, and between them the effect, under the cluster's lock.
 func (v *visit) do(ctx context.Context, request string, call Call, effect func(*Cluster)) error {
 	call.Principal = v.principal
 	cluster := v.cluster
@@ -90,7 +90,7 @@ func (v *visit) do(ctx context.Context, request string, call Call, effect func(*
 	return err
 }
 
-// run calls a hook. A hook that only waited for ctx's end need not say so.
+// run calls a hook. If the hook returns nil after ctx has ended, run returns ctx's error.
 func run(ctx context.Context, hook Hook, call Call) error {
 	if hook == nil {
 		return nil
@@ -108,7 +108,8 @@ func ended(ctx context.Context) error {
 	return kafka.NewTransportError("the call ended before the cluster answered", context.Cause(ctx))
 }
 
-// refused returns why an item of a call is refused: by the test, or for lack of a right. The cluster's lock is held.
+// refused returns why an item of a call is rejected: by the test's Refuse, or because a right is missing. The caller holds the cluster's
+// lock.
 func (v *visit) refused(call Call, item, topic string, operation Operation) error {
 	if err := v.vetoed(call, item); err != nil {
 		return err
@@ -116,7 +117,7 @@ func (v *visit) refused(call Call, item, topic string, operation Operation) erro
 	return v.denied(topic, operation)
 }
 
-// refusedAtCluster is the same for an item that is no topic.
+// refusedAtCluster is refused for an item that is no topic.
 func (v *visit) refusedAtCluster(call Call, item string, operation Operation) error {
 	if err := v.vetoed(call, item); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (c *Client) DescribeTopics(ctx context.Context, names []string) (map[string
 	return answer(out, err)
 }
 
-// answer drops the answers of a call that failed.
+// answer returns out, or nil if the call failed.
 func answer[M ~map[K]V, K comparable, V any](out M, err error) (M, error) {
 	if err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (c *Client) ListTopics(ctx context.Context) ([]kafka.Topic, error) {
 	return c.listTopics(ctx, Call{Method: "ListTopics"}, func(*Cluster) error { return nil })
 }
 
-// listTopics lists the topics that the principal may describe. If the broker that is asked does not answer, it returns the error of away.
+// listTopics lists the topics that the principal may describe. If the broker does not respond, it returns the error of away.
 func (c *Client) listTopics(ctx context.Context, call Call, away func(*Cluster) error) ([]kafka.Topic, error) {
 	var (
 		out     []kafka.Topic

@@ -25,13 +25,13 @@ type Options struct {
 	DefaultReplicationFactor int16
 	// DeletionDisabled is delete.topic.enable=false.
 	DeletionDisabled bool
-	// Authorize, if set, says whether a principal may do something to a topic, or where that is empty to the cluster.
+	// Authorize, if set, reports whether a principal may perform an operation on a topic, or on the cluster if topic is empty.
 	Authorize func(principal string, operation Operation, topic string) bool
-	// KeepCalls is how many calls the log keeps; the oldest go first. Zero keeps none, which is fastest.
+	// KeepCalls is how many calls the log keeps; the oldest are dropped first. Zero keeps none, which is fastest.
 	KeepCalls int
 }
 
-// Operation is what a request does to a topic, or where the topic is empty to the cluster, as Kafka's rules of access name it.
+// Operation is an operation on a topic, or on the cluster, as Kafka's ACLs name it.
 type Operation string
 
 // The operations.
@@ -48,15 +48,15 @@ const (
 type Call struct {
 	// Method is the method's name in the port ("CreateTopics").
 	Method string
-	// Principal is who called.
+	// Principal is the caller.
 	Principal string
 	// Items are the topics' names, ids or resources' names, in the order of the call.
 	Items []string
-	// ValidateOnly is true for a call that only asks.
+	// ValidateOnly is true for a call that only validates.
 	ValidateOnly bool
 }
 
-// Hook is called with each call of the port. It may wait for ctx's end. An error that it returns becomes the call's own.
+// Hook is called with each call of the port. It may wait until ctx ends. If it returns an error, the call returns that error.
 type Hook func(ctx context.Context, call Call) error
 
 // Cluster is a model of a Kafka cluster. Its methods may be called from several goroutines.
@@ -112,7 +112,7 @@ func (c *Cluster) After(h Hook) {
 	c.after = h
 }
 
-// Refuse sets a function that is asked about each item (see Call.Items) before it takes effect. Its error becomes the item's. It must not
+// Refuse sets a function that checks each item (see Call.Items) before it takes effect. Its error becomes the item's error. It must not
 // call the cluster. Nil removes it.
 func (c *Cluster) Refuse(f func(call Call, item string) error) {
 	c.mu.Lock()
@@ -120,7 +120,7 @@ func (c *Cluster) Refuse(f func(call Call, item string) error) {
 	c.item = f
 }
 
-// Lag makes topics and configurations be read from an earlier state, as from a broker that is behind, while changes go to the present one.
+// Lag makes reads of topics and configurations return an earlier state, as from a lagging broker. Changes still apply to the present state.
 // Nil ends it.
 func (c *Cluster) Lag(s *Snapshot) {
 	c.mu.Lock()
@@ -135,7 +135,7 @@ func (c *Cluster) Snapshot() *Snapshot {
 	return &Snapshot{c.state.clone()}
 }
 
-// Restore goes back to a state. Ids of topics that were created since may be used again.
+// Restore resets the cluster to a state. Ids of topics that were created since may be used again.
 func (c *Cluster) Restore(s *Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *Cluster) Calls() []Call {
 // ClusterID returns the cluster's id.
 func (c *Cluster) ClusterID() string { return c.options.ClusterID }
 
-// StartReassignment begins to move a partition. It stays in progress until FinishReassignment.
+// StartReassignment starts to move a partition. The reassignment stays in progress until FinishReassignment.
 func (c *Cluster) StartReassignment(name string, index int32, target []int32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +205,7 @@ func (c *Cluster) Client(principal string, observe func(request string, took tim
 	return &Client{cluster: c, principal: principal, observe: observe}
 }
 
-// read is the state that reads see. The lock is held.
+// read returns the state that reads use. The caller holds the lock.
 func (c *Cluster) read() *state {
 	if c.lag != nil {
 		return &c.lag.state

@@ -136,7 +136,7 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 		t.Error("nothing changed")
 	}
 
-	// A broker that lags sees the old topics, and changes act upon the new ones.
+	// A lagging broker reports the old topics, while changes apply to the new ones.
 	c.Lag(before)
 	if described, err := a.DescribeTopics(t.Context(), []string{"c"}); err != nil || !kafka.IsNotFound(described["c"].Err) {
 		t.Errorf("got %v, %v", described, err)
@@ -199,7 +199,7 @@ func TestAClientIsLedToAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestACallEndsWhereItBegan: being led elsewhere is seen by the next call.
+// TestACallEndsWhereItBegan checks that a redirect applies from the next call.
 func TestACallEndsWhereItBegan(t *testing.T) {
 	mine, theirs := memory.New(memory.Options{ClusterID: "mine"}), memory.New(memory.Options{ClusterID: "theirs"})
 	client := mine.Client("User:test", nil)

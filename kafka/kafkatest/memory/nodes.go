@@ -13,10 +13,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// errAway is why a node does not answer.
+// errAway is the cause of the error of a stopped node.
 var errAway = errors.New("connection refused")
 
-// StopNode makes a node answer nothing until StartNode. A stopped broker is fenced. Leaders and replicas stay as they are: see
+// StopNode makes a node stop responding until StartNode. A stopped broker is fenced. Leaders and replicas do not change: see
 // ChangePartition.
 func (c *Cluster) StopNode(id int32) {
 	c.mu.Lock()
@@ -24,7 +24,7 @@ func (c *Cluster) StopNode(id int32) {
 	c.state.away[id] = true
 }
 
-// StartNode makes a stopped node answer again. A broker that was unregistered registers again.
+// StartNode makes a stopped node respond again. A broker that was unregistered registers again.
 func (c *Cluster) StartNode(id int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,8 +32,8 @@ func (c *Cluster) StartNode(id int32) {
 	delete(c.state.unregistered, id)
 }
 
-// ChangePartition changes what the cluster tells of a partition, such as its leader or its ISR. The function gets a copy, whose slices it
-// replaces.
+// ChangePartition changes a reported partition, for example its leader or its ISR. change receives a copy, and must replace slices instead
+// of modifying them.
 func (c *Cluster) ChangePartition(name string, index int32, change func(*kafka.Partition)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,10 +58,10 @@ var _ kafka.Controllers = (*Controllers)(nil)
 // Pin implements kafka.ClusterPinner.
 func (c *Controllers) Pin(clusterID string) error { return c.client.Pin(clusterID) }
 
-// Redirect leads the calls that start from now on to another cluster; see Client.Redirect.
+// Redirect sends later calls to another cluster; see Client.Redirect.
 func (c *Controllers) Redirect(other *Cluster) { c.client.Redirect(other) }
 
-// There is no clock: these are the times, in milliseconds, of a node that is there, and of one that is away.
+// There is no clock: these are the reported times, in milliseconds, of a stopped node and of a running one.
 const longAgo, justNow = 1_000_000, 2_000_000
 
 // DescribeQuorum implements kafka.QuorumReader.
@@ -80,7 +80,7 @@ func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigCh
 	return c.client.alterAll(ctx, changes, validateOnly, (*visit).alterAtController)
 }
 
-// leader is the first controller that answers, or -1 where they are too few for a quorum. The lock is held.
+// leader returns the first running controller, or -1 if too few for a quorum are running. The caller holds the lock.
 func (c *Cluster) leader() int32 {
 	leader, present := int32(-1), 0
 	for i := len(c.controllers) - 1; i >= 0; i-- {
@@ -94,8 +94,8 @@ func (c *Cluster) leader() int32 {
 	return leader
 }
 
-// DescribeQuorum implements kafka.QuorumReader: every controller is a voter, brokers apart from controllers are observers, and all are
-// caught up but those that are away.
+// DescribeQuorum implements kafka.QuorumReader. Each controller is a voter, and brokers that are no controllers are observers. All running
+// nodes are caught up.
 func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	var (
 		out     kafka.Quorum
@@ -131,13 +131,13 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 	return out, nil
 }
 
-// ListTopicsOf implements kafka.NodeTopicReader. All brokers know the same.
+// ListTopicsOf implements kafka.NodeTopicReader. All brokers report the same topics.
 func (c *Client) ListTopicsOf(ctx context.Context, broker int32) ([]kafka.Topic, error) {
 	return c.listTopics(ctx, Call{Method: "ListTopicsOf", Items: []string{fmt.Sprint(broker)}},
 		func(cluster *Cluster) error { return cluster.away(broker) })
 }
 
-// away says why a broker does not answer. The lock is held.
+// away returns why a broker does not respond. The caller holds the lock.
 func (c *Cluster) away(broker int32) error {
 	switch {
 	case !slices.Contains(c.registered(), broker):
@@ -233,7 +233,7 @@ func (v *visit) describeNode(call Call, id int32, keys []string, registered []in
 	return v.cluster.state.nodes.Node(id, v.cluster.static(id), keys), nil
 }
 
-// describeNodes answers for one broker, or for the defaults of all nodes, as DescribeConfigs wants it: without synonyms.
+// describeNodes returns the configuration of one broker, or the defaults of all nodes, without synonyms, as DescribeConfigs does.
 func (v *visit) describeNodes(call Call, name string, keys []string) (map[string]kafka.ConfigEntry, error) {
 	if name == "" {
 		if err := v.refusedAtCluster(call, name, DescribeConfigs); err != nil {
@@ -253,7 +253,7 @@ func (v *visit) describeNodes(call Call, name string, keys []string) (map[string
 	return entries, err
 }
 
-// alterNode is a change of a broker's configuration, which that broker checks, or of the defaults of all nodes.
+// alterNode changes a broker's configuration, which that broker validates, or the defaults of all nodes.
 func (v *visit) alterNode(call Call, change kafka.ConfigChange) error {
 	name := change.Resource.Name
 	if name != "" {
@@ -275,7 +275,7 @@ func (v *visit) alterNode(call Call, change kafka.ConfigChange) error {
 	return nil
 }
 
-// alterAtController is the same at a controller, which checks no value.
+// alterAtController is alterNode at a controller, which validates no value.
 func (v *visit) alterAtController(call Call, change kafka.ConfigChange) error {
 	name := change.Resource.Name
 	if change.Resource.Type != kafka.ResourceBroker {
@@ -305,7 +305,7 @@ func (v *visit) store(call Call, change kafka.ConfigChange) {
 	}
 }
 
-// static is a node's own file.
+// static returns the values in a node's file.
 func (c *Cluster) static(id int32) map[string]string {
 	out := map[string]string{kafka.KeyNodeID: fmt.Sprint(id), "log.dirs": "/var/lib/kafka/data", "process.roles": "broker,controller"}
 	if c.options.Controllers > 0 {

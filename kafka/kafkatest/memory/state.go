@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/internal/rules"
 )
 
-// topic never changes once it stands in a state: changes replace it. So a snapshot need not copy it.
+// topic is immutable once it is in a state: a change replaces it. So a snapshot need not copy it.
 type topic struct {
 	kafka.Topic
 	configs map[string]string
@@ -62,7 +62,7 @@ func (s *state) remove(t *topic) {
 	}
 }
 
-// nextID returns an id that no topic had before: the number of the topic, after a mark that tells such ids from real ones.
+// nextID returns an unused id: the topic's number, after a mark that distinguishes such ids from real ones.
 func (s *state) nextID() kafka.TopicID {
 	s.created++
 	id := kafka.TopicID{'m', 'e', 'm', 'o', 'r', 'y'}
@@ -70,7 +70,7 @@ func (s *state) nextID() kafka.TopicID {
 	return id
 }
 
-// with returns a copy of the topic that may be changed before it is put into a state. Its partitions are a copy too.
+// with returns a changed copy of the topic. change may modify the copy's partitions.
 func (t *topic) with(change func(*topic)) *topic {
 	out := &topic{Topic: t.Topic, configs: t.configs}
 	out.Partitions = slices.Clone(t.Partitions)
@@ -78,7 +78,7 @@ func (t *topic) with(change func(*topic)) *topic {
 	return out
 }
 
-// partition places the replicas of a new partition: round the brokers, starting with the partition's own number.
+// partition returns a new partition that its first replica leads.
 func partition(index int32, replicas []int32) kafka.Partition {
 	return kafka.Partition{Index: index, Leader: replicas[0], Replicas: replicas, ISR: slices.Clone(replicas)}
 }
@@ -98,10 +98,10 @@ type Topic struct {
 	Configs map[string]string
 }
 
-// Snapshot is a cluster's state at one time. It does not change.
+// Snapshot is a cluster's state at one time. It is immutable.
 type Snapshot struct{ state state }
 
-// Topics lists the topics of the snapshot, sorted by name. The result is the caller's.
+// Topics lists the topics of the snapshot, sorted by name. The caller may modify the result.
 func (s *Snapshot) Topics() []Topic {
 	out := make([]Topic, 0, len(s.state.topics))
 	for _, name := range slices.Sorted(maps.Keys(s.state.topics)) {
@@ -111,7 +111,7 @@ func (s *Snapshot) Topics() []Topic {
 	return out
 }
 
-// copied returns a topic whose slices are the caller's.
+// copied returns a deep copy of the topic.
 func copied(t *topic) kafka.Topic {
 	out := t.Topic
 	out.Partitions = slices.Clone(t.Partitions)

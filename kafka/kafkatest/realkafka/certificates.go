@@ -27,7 +27,7 @@ type Certificate struct {
 	Cert, Key []byte
 }
 
-// NewAuthority makes a certificate authority. Tests need a second one to prove that its clients are refused.
+// NewAuthority creates a certificate authority. Tests need a second one to check that clients with its certificates are rejected.
 func NewAuthority(commonName string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -114,7 +114,7 @@ func certificateTemplate(commonName string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: commonName},
-		// Yesterday, for clocks that differ.
+		// Yesterday, because clocks differ.
 		NotBefore: now.AddDate(0, 0, -1),
 		NotAfter:  now.AddDate(1, 0, 0),
 	}

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// gcFlag is part of what an archive binds to.
+// gcFlag must be the same for an archive and the nodes that use it.
 const gcFlag = "-XX:+UseSerialGC"
 
-// classArchive returns the path of an archive of the classes that a node loads (Java's AppCDS), which halves the time and
-// the CPU of a start. It is made once per Java and set of jars, by starting and stopping a node, and kept in the user's
-// cache. An archive is a convenience: whatever goes wrong, the answer is "" and nodes start without.
+// classArchive returns the path of an archive of the classes that a node loads (Java's AppCDS), which halves the time and the CPU of a
+// start. It is created once per Java and set of jars, by starting and stopping a node, and kept in the user's cache. The archive is
+// optional: if anything fails, classArchive returns "" and nodes start without it.
 func (in *installation) classArchive(ctx context.Context, o Options) string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -45,7 +45,7 @@ func (in *installation) classArchive(ctx context.Context, o Options) string {
 	return path
 }
 
-// fingerprint names what the archive depends on: the JVM refuses one that was made with other jars.
+// fingerprint identifies the inputs of the archive: the JVM rejects one that was created with other jars.
 func (in *installation) fingerprint() string {
 	h := sha256.New()
 	fmt.Fprintln(h, in.java, in.javaVersion, gcFlag)
@@ -57,7 +57,7 @@ func (in *installation) fingerprint() string {
 	return fmt.Sprintf("%x", h.Sum(nil)[:8])
 }
 
-// makeArchive runs a node with all listeners, because the archive holds the classes that were loaded.
+// makeArchive runs a node with all listeners, because the archive contains the classes that this node loads.
 func (in *installation) makeArchive(ctx context.Context, path string, o Options) error {
 	part := path + ".part"
 	trainee := Options{

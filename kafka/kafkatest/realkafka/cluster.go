@@ -28,7 +28,7 @@ type Cluster struct {
 	closing sync.Once
 }
 
-// errPortTaken means that somebody else took a port between its choice and the node's start.
+// errPortTaken means that another process took a port between its choice and the node's start.
 var errPortTaken = errors.New("a port was taken meanwhile")
 
 // Start formats and starts a cluster and waits until all of its nodes serve. The context bounds the start only.
@@ -95,7 +95,7 @@ func (c *Cluster) bringUp(ctx context.Context) error {
 	return nil
 }
 
-// layOut decides the nodes and their ports.
+// layOut assigns roles and ports to the nodes.
 func (c *Cluster) layOut() error {
 	o := c.options
 	for i := range o.Brokers + o.Controllers {
@@ -121,7 +121,7 @@ func (c *Cluster) layOut() error {
 	return nil
 }
 
-// explain turns a failed start that was due to a taken port into errPortTaken.
+// explain returns errPortTaken if a node failed to start because of a port that was taken.
 func (c *Cluster) explain(err error) error {
 	for _, n := range c.nodes {
 		if strings.Contains(n.tail(400), "Address already in use") {
@@ -249,9 +249,9 @@ func (c *Cluster) Stop(id int32) error {
 	return proc.Terminate(time.Minute)
 }
 
-// StartNode starts a stopped node again, with the same ports and data, and waits until it serves. A broker serves once it
-// is in service and accepts connections; its partitions may still be catching up. After Kill that takes as long as the
-// controller remembers the dead one, broker.session.timeout.ms: 9 s by Kafka's default.
+// StartNode starts a stopped node again, with the same ports and data, and waits until it serves. A broker serves once it is unfenced and
+// accepts connections; its partitions may still be catching up. After Kill this takes until the controller forgets the dead broker,
+// broker.session.timeout.ms: 9 s by Kafka's default.
 func (c *Cluster) StartNode(ctx context.Context, id int32) error {
 	n, err := c.node(id)
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *Cluster) StartNode(ctx context.Context, id int32) error {
 	return n.await(ctx, 1)
 }
 
-// Suspend makes a node hang: connections stay open, nothing is answered (SIGSTOP). It returns when the node does nothing any more.
+// Suspend makes a node hang (SIGSTOP): connections stay open, but the node does not respond. It returns once all threads have stopped.
 func (c *Cluster) Suspend(id int32) error {
 	if err := c.signal(id, syscall.SIGSTOP); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (c *Cluster) Suspend(id int32) error {
 	}
 }
 
-// Resume ends what Suspend began.
+// Resume ends Suspend.
 func (c *Cluster) Resume(id int32) error { return c.signal(id, syscall.SIGCONT) }
 
 func (c *Cluster) signal(id int32, s syscall.Signal) error {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// lockFile takes a lock that the kernel gives back when this process ends, however it ends.
+// lockFile takes a lock that the kernel releases when this process ends, even if it crashes.
 func lockFile(path string, how int) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -17,23 +17,23 @@ import (
 // minJava is the oldest Java that runs a Kafka 4 broker.
 const minJava = 17
 
-// installation is where Kafka and Java are found.
+// installation has the paths of Kafka and Java.
 type installation struct {
 	java        string
 	javaVersion string
 	jars        []string
 }
 
-// Available returns nil if Start can work, else one line that says what is missing. It may fetch Kafka's jars.
+// Available returns nil if Start can work, else one line with what is missing. It may download Kafka's jars.
 func Available(ctx context.Context) error { return Prepare(ctx, io.Discard) }
 
-// Prepare is Available for those who want to watch: it tells its progress.
+// Prepare is Available with a progress report.
 func Prepare(ctx context.Context, progress io.Writer) error {
 	_, err := install(ctx, progress)
 	return err
 }
 
-// install finds Java and the jars, fetching the jars if this is a checkout of the repository.
+// install finds Java and the jars. In a checkout of the repository it downloads missing jars.
 func install(ctx context.Context, log io.Writer) (*installation, error) {
 	java, version, err := findJava(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// classpath is spelt out because the order of a wildcard is that of the folder, and a class archive binds to the order.
+// classpath lists all jars, because the order of a wildcard is that of the folder, and a class archive depends on the order.
 func (in *installation) classpath() string {
 	return strings.Join(in.jars, string(filepath.ListSeparator))
 }

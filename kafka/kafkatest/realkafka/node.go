@@ -79,8 +79,7 @@ func (n *node) signal(s syscall.Signal) error {
 	return proc.Signal(s)
 }
 
-// await waits until the node serves: a controller that answers, a broker that is in service and sees at least the given
-// number of brokers.
+// await waits until the node serves: a controller that responds, or a broker that is unfenced and reports at least this many brokers.
 func (n *node) await(ctx context.Context, brokers int) error {
 	const pause = 20 * time.Millisecond
 	for {

@@ -18,11 +18,11 @@ type Options struct {
 	// Release is the release of Kafka (4.2) or the metadata.version (4.2-IV1) whose features the storage is formatted with; the newest if
 	// empty.
 	Release string
-	// Config are settings for all nodes; they win over the package's own.
+	// Config are settings for all nodes, which override the package's own.
 	Config map[string]string
-	// NodeConfig, if set, returns settings for one node; they win over Config.
+	// NodeConfig, if set, returns settings for one node, which override Config.
 	NodeConfig func(id int32) map[string]string
-	// Racks are dealt to the brokers in turn; none if empty.
+	// Racks are assigned to the brokers in turn; none if empty.
 	Racks []string
 	// SASL, if set, adds a listener that authenticates users (SASL_PLAINTEXT, and SASL_SSL if TLS is set too).
 	SASL *SASL
@@ -30,9 +30,8 @@ type Options struct {
 	TLS *TLS
 	// ACL, if set, turns the authorizer on.
 	ACL *ACL
-	// HeapMB is the heap of each node, 256 if not set. Twenty thousand partitions on one broker want 1024. They also want as
-	// many open files: see ulimit -Hn, which only a privileged process can raise (and then the package does), and use two
-	// brokers where it says less.
+	// HeapMB is the heap of each node, 256 if not set. Twenty thousand partitions on one broker need 1024, and as many open files: see
+	// ulimit -Hn. Only a privileged process can raise that limit, which the package then does; with a lower limit use two brokers.
 	HeapMB int
 	// JVMFlags are added to the nodes' command line. By default the JVM compiles with its fast compiler only, which
 	// halves the CPU time of a start; benchmarks that load the broker pass -XX:TieredStopAtLevel=4.
@@ -40,7 +39,7 @@ type Options struct {
 	// Dir is the folder for the nodes' files; a temporary one if empty, in memory (/dev/shm) if there is room. Close removes
 	// it either way.
 	Dir string
-	// Log, if set, is told what the package does.
+	// Log, if set, receives the package's progress.
 	Log io.Writer
 	// StartTimeout bounds the wait for each node, 90 s if not set.
 	StartTimeout time.Duration
@@ -56,19 +55,19 @@ type SASL struct {
 
 // TLS configures the TLS listener.
 type TLS struct {
-	// ClientAuth is Kafka's ssl.client.auth: none, requested or required. If empty it is requested, and required if ACL is
-	// set, because a client without a certificate would be User:ANONYMOUS and thus a super user.
+	// ClientAuth is Kafka's ssl.client.auth: none, requested or required. If empty it is requested, and required if ACL is set, because a
+	// client without a certificate would be User:ANONYMOUS and thus a super user.
 	ClientAuth string
 }
 
-// ACL turns on Kafka's authorizer. Who uses the plaintext listener (the nodes, tests) is User:ANONYMOUS, a super user; so
-// only the SASL and TLS listeners are restricted.
+// ACL enables Kafka's authorizer. Clients of the plaintext listener (the nodes, tests) are User:ANONYMOUS, a super user, so only the SASL
+// and TLS listeners are restricted.
 type ACL struct {
 	// SuperUsers are principals such as User:admin.
 	SuperUsers []string
 }
 
-// withDefaults returns the options with every default filled in, or says what is wrong with them.
+// withDefaults returns the options with all defaults, or an error if they are invalid.
 func (o Options) withDefaults() (Options, error) {
 	if o.Brokers == 0 {
 		o.Brokers = 1

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The probe speaks just enough of Kafka's protocol to know that a node serves; an open port says too little.
+// The probe implements the part of Kafka's protocol that shows whether a node serves; an open port does not show that.
 const (
 	keyMetadata    = 3
 	keyAPIVersions = 18
@@ -19,7 +19,7 @@ const (
 	maxResponse  = 1 << 20
 )
 
-// probeBroker returns the ids of the brokers that the broker knows to be in service.
+// probeBroker returns the ids of the brokers that the broker reports as unfenced.
 func probeBroker(ctx context.Context, addr string) (map[int32]bool, error) {
 	// Version 1 with an empty array of topics: no topics.
 	body, err := roundTrip(ctx, addr, keyMetadata, 1, []byte{0, 0, 0, 0})
@@ -41,7 +41,7 @@ func probeBroker(ctx context.Context, addr string) (map[int32]bool, error) {
 	return ids, r.err
 }
 
-// probeController asks for the versions of the APIs, which every listener answers.
+// probeController sends ApiVersions, which each listener answers.
 func probeController(ctx context.Context, addr string) error {
 	body, err := roundTrip(ctx, addr, keyAPIVersions, 0, nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const loopback = "127.0.0.1"
 
-// listener is one of a cluster's listeners; its name is its security protocol, but for the controllers'.
+// listener is a listener of a cluster. Its name is its security protocol, except for the controllers' listener.
 type listener struct{ name, protocol string }
 
 var (
@@ -43,26 +43,26 @@ func (o Options) listeners(broker, controller bool) []listener {
 	return ls
 }
 
-// smallSettings fit a broker that shares a laptop with its tests: few threads, small buffers, no waiting for members.
+// smallSettings are for brokers on a laptop: few threads, small buffers, and no initial delay of consumer groups.
 var smallSettings = map[string]string{
 	"num.network.threads":               "2",
 	"num.io.threads":                    "4",
 	"background.threads":                "2",
 	"num.recovery.threads.per.data.dir": "2",
-	// The default of 128 MiB comes out of the heap.
+	// The default of 128 MiB is allocated from the heap.
 	"log.cleaner.dedupe.buffer.size": "4194304",
 	"log.cleaner.io.buffer.size":     "65536",
-	// Every partition has two index files of this size, mapped into memory; the default of 10 MiB makes ten thousand
-	// topics a matter of hundreds of GB of address space and sparse files.
+	// Each partition has two index files of this size, mapped into memory. With the default of 10 MiB, ten thousand topics need hundreds of
+	// GB of address space and sparse files.
 	"log.index.size.max.bytes": "65536",
-	// Internal topics of 50 partitions take their time on two cores.
+	// Creating internal topics with 50 partitions is slow on two cores.
 	"offsets.topic.num.partitions":                 "1",
 	"transaction.state.log.num.partitions":         "1",
 	"share.coordinator.state.topic.num.partitions": "1",
 	"group.initial.rebalance.delay.ms":             "0",
 }
 
-// properties returns the settings of a node, the caller's last.
+// properties returns the settings of a node. The caller's settings override the others.
 func (c *Cluster) properties(n *node) map[string]string {
 	replicas := strconv.Itoa(min(3, c.options.Brokers))
 	inSync := strconv.Itoa(min(2, c.options.Brokers))
@@ -122,7 +122,7 @@ func (c *Cluster) setListeners(n *node, p map[string]string) {
 
 func (c *Cluster) setSecurity(n *node, p map[string]string) {
 	if c.options.ACL != nil {
-		// On controllers too: it is they who authorize changes of the metadata.
+		// Controllers need it too: they authorize changes of the metadata.
 		p["authorizer.class.name"] = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 		p["super.users"] = strings.Join(append([]string{"User:ANONYMOUS"}, c.options.ACL.SuperUsers...), ";")
 	}

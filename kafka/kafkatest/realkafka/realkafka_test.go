@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// needKafka skips where a machine cannot run Kafka, but not in CI.
+// needKafka skips the test if the machine can't run Kafka; in CI the test fails instead.
 func needKafka(t *testing.T) {
 	t.Helper()
 	if err := Available(t.Context()); err != nil {

@@ -13,7 +13,7 @@ const (
 	ownerLock     = ".owner"
 )
 
-// scratch is a folder that lives as long as its owner: it holds a locked file, and who finds the lock free may sweep it.
+// scratch is a temporary folder with a locked file. Another process may remove the folder once the lock is free.
 type scratch struct {
 	dir    string
 	unlock func()
@@ -47,7 +47,7 @@ func (s *scratch) remove() error {
 	return err
 }
 
-// sweep removes what killed test processes left. A folder of less than a minute may not have its lock yet.
+// sweep removes the folders of killed test processes. A folder younger than a minute may not have its lock yet.
 func sweep(tmp string) {
 	dirs, _ := filepath.Glob(filepath.Join(tmp, scratchPrefix+"*"))
 	for _, dir := range dirs {

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// temporary returns where temporary folders go: into memory where there is plenty. A broker flushes several files for each
-// partition it creates, which on a disk is nearly all of the time; data in memory survives a broker's crash just as well, and
-// nobody tests a power failure.
+// temporary returns the parent of temporary folders: in memory if there is plenty of space. A broker flushes several files for each
+// partition that it creates, which takes most of the time on a disk. Files in memory survive a broker's crash, and no test simulates a
+// power failure.
 func temporary() string {
 	const (
 		shared = "/dev/shm"

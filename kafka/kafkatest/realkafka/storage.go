@@ -21,7 +21,7 @@ const (
 	toolLogging = "log4j2-tool.properties"
 )
 
-// log4j2 is quiet about what happens once per partition, and tells of a node's own life.
+// log4j2 suppresses messages that occur once per partition, and keeps those about the node itself.
 const log4j2 = `status = ERROR
 appender.out.type = Console
 appender.out.name = out
@@ -150,7 +150,7 @@ func (c *Cluster) toolCommand(mainClass string, args ...string) []string {
 }
 
 func (c *Cluster) jvm(logging string, flags ...string) []string {
-	// The first compiler only: most of a test's node runs less than a minute and never earns the second one's work.
+	// Only the first compiler: most test nodes run for less than a minute, too short for the second compiler to pay off.
 	argv := []string{c.in.java, gcFlag, "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"}
 	if c.archive != "" {
 		argv = append(argv, "-XX:SharedArchiveFile="+c.archive)

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// suspended reports whether each thread of a process is stopped. The signal alone only begins that: on a busy machine threads may run on
-// for a while.
+// suspended reports whether all threads of a process are stopped. The signal returns earlier: on a busy machine threads may run on for a
+// while.
 func suspended(pid int) (bool, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(tasks) == 0 {

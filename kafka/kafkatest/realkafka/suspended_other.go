@@ -2,5 +2,5 @@
 
 package realkafka
 
-// suspended takes the signal for the deed: there is no portable way to see it.
+// suspended assumes that the signal took effect: there is no portable way to check.
 func suspended(int) (bool, error) { return true, nil }

@@ -11,10 +11,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
 
-// Tool runs one of Kafka's command line tools and returns its output. The tool is named by its
-// class: a short name such as TopicCommand, ConfigCommand, AclCommand or MetadataQuorumCommand, which is given the cluster's
-// plaintext listener unless the arguments name a --bootstrap-server or --bootstrap-controller; or a full class name, which
-// gets the arguments as they are.
+// Tool runs one of Kafka's command line tools and returns its output. The tool is named by its class: a short name such as TopicCommand,
+// ConfigCommand, AclCommand or MetadataQuorumCommand, which gets the cluster's plaintext listener unless the arguments name a
+// --bootstrap-server or --bootstrap-controller; or a full class name, which gets the arguments unchanged.
 func (c *Cluster) Tool(ctx context.Context, mainClass string, args ...string) (string, error) {
 	if !strings.Contains(mainClass, ".") {
 		mainClass, args = c.shortName(mainClass, args)

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// The lines between which a document holds the tables of its settings.
+// The lines before and after the tables of settings in a document.
 const (
 	Begin = "<!-- The tables of settings begin here. They are generated: go generate ./internal/options -->\n"
 	End   = "<!-- The tables of settings end here. -->\n"

@@ -31,8 +31,8 @@ const (
 	ExitDone    = 0 // nothing to do
 	ExitError   = 1
 	ExitUsage   = 2
-	ExitPending = 3 // there is something to do
-	ExitBlocked = 4 // there is something to do, and something else must change first
+	ExitPending = 3 // work is pending
+	ExitBlocked = 4 // work is pending, and something else must change first
 )
 
 // Command runs the command that the options name. Commands also log warnings and errors. The given warnings are about the settings.
@@ -91,7 +91,7 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	return ExitDone, nil
 }
 
-// Explain prints all that is known of one node.
+// Explain prints everything about one node.
 func Explain(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
 	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
@@ -102,7 +102,7 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	if err != nil {
 		return ExitError, err
 	}
-	d := roller.Step(&s, progress, policy) // nothing of it is stored or carried out
+	d := roller.Step(&s, progress, policy) // only to explain: not stored or carried out
 	for _, a := range d.Nodes {
 		if a.Name != o.Node && strconv.Itoa(int(a.Node)) != o.Node {
 			continue
@@ -120,7 +120,7 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
 }
 
-// exitOf is the code for one node. One that only waits for its turn is not blocked, as in a plan.
+// exitOf returns the exit code for one node. A node that only waits for its turn is not blocked, as in a plan.
 func exitOf(a roller.Assessment) int {
 	if a.Need == roller.NeedNothing {
 		return ExitDone
@@ -145,7 +145,7 @@ func printJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// commandRoll is the roll of the Kafka cluster that the options name.
+// commandRoll returns the roll of the Kafka cluster that the options name.
 func commandRoll(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) (*roll, error) {
 	w, err := forCommands(ctx, config, o, log)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	}
 	err = run()
 	var held *lease.HeldError
-	if errors.As(err, &held) { // by one that works, or by one that was killed
+	if errors.As(err, &held) { // another roller holds the Lease: it is running, or was killed
 		fmt.Fprintf(out, "Waiting: %v\n", held)
 		if err = until(ctx, held.Until.Add(time.Second)); err == nil {
 			err = run()
@@ -244,17 +244,17 @@ func count(n int, thing, what string) string {
 	return fmt.Sprintf("%d %s %s", n, thing, what)
 }
 
-// narrator prints what happens, each thing once.
+// narrator prints what happens, without repetitions.
 type narrator struct {
 	out                     io.Writer
 	told                    map[roller.NodeID]string
 	restarted, reconfigured int
-	// left is how many replicas of a node were still to catch up when that was last printed, at the time at.
+	// left is how many replicas of a node still had to catch up when that was last printed, at the time at.
 	left map[roller.NodeID]int
 	at   time.Time
 }
 
-// often is how often to report the progress of replicas that catch up.
+// often is the interval at which the progress of replicas that catch up is printed.
 const often = 10 * time.Second
 
 // ReportLook implements engine.Reporter.
@@ -268,7 +268,7 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 	for _, a := range d.Nodes {
 		line := engine.Line(a)
 		told[a.Node] = line
-		news := n.told[a.Node] != line && (n.told != nil || a.State != roller.StateReady) // the first report leaves out nodes that are ready
+		news := n.told[a.Node] != line && (n.told != nil || a.State != roller.StateReady) // the first report omits ready nodes
 		if news && !acted[a.Node] {
 			if line == "" {
 				line = "ready"
@@ -297,7 +297,7 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 	n.progress(s.At, d)
 }
 
-// progress prints for each node that catches up how much is left, and how long that takes at the rate so far.
+// progress prints for each node that catches up how many replicas remain, and how long they take at the present rate.
 func (n *narrator) progress(now time.Time, d roller.Decision) {
 	if now.Sub(n.at) < often {
 		return

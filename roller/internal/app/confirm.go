@@ -26,7 +26,7 @@ func Confirmation(o options.Options, in *os.File, out io.Writer) (func() bool, e
 	}
 	return func() bool {
 		fmt.Fprint(out, "Roll these nodes? [y/N] ")
-		answer, _ := bufio.NewReader(in).ReadString('\n') // an answer that cannot be read is a no
+		answer, _ := bufio.NewReader(in).ReadString('\n') // an answer that can't be read means no
 		return strings.EqualFold(strings.TrimSpace(answer), "y")
 	}, nil
 }

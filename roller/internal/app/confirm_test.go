@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-// Where nobody sits at a terminal, nothing is restarted without --yes.
+// Without a terminal, nothing is restarted unless --yes is given.
 func TestNobodyIsAskedWhoIsNotThere(t *testing.T) {
 	g := NewWithT(t)
 	in, theirs, err := os.Pipe()

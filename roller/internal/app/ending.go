@@ -11,7 +11,7 @@ import (
 type ending struct {
 	// patience is how long to wait for failed or stuck nodes to recover, and for unknown facts, before giving up.
 	patience time.Duration
-	// failed is when the waiting began; zero while nothing is waited for.
+	// failed is when the wait for them began; zero if there is no wait.
 	failed time.Time
 }
 
@@ -28,7 +28,7 @@ func (e *ending) reached(d roller.Decision, now time.Time) bool {
 	return now.Sub(e.failed) >= e.patience
 }
 
-// comesBack reports whether a node is on its way.
+// comesBack reports whether a node is being restarted or is recovering.
 func comesBack(a roller.Assessment) bool {
 	return slices.Contains([]roller.State{roller.StateRestarting, roller.StateCatchingUp, roller.StateRecovering}, a.State)
 }

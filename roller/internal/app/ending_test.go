@@ -45,7 +45,7 @@ func TestARollEndsWhenANodeStaysFailed(t *testing.T) {
 	}
 }
 
-// The code of explain says the same as that of plan.
+// The exit code of explain agrees with that of plan.
 func TestOnlyWhatIsInTheWayBlocksANode(t *testing.T) {
 	g := NewWithT(t)
 	blocks := func(rules ...roller.Rule) roller.Assessment {

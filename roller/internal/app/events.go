@@ -14,12 +14,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// maxNote is how long an Event's note is at most, in bytes. The API server takes 1024 (events.k8s.io/v1), Strimzi's Events have 1000.
+// maxNote is the maximum length of an Event's note, in bytes. The API server accepts 1024 (events.k8s.io/v1), Strimzi's Events have 1000.
 const maxNote = 1000
 
-// announcer makes an Event of each thing that is done, and of each node that begins to wait for something else than its turn.
+// announcer records an Event for each action, and for each node that is newly blocked by something other than its turn.
 type announcer struct {
-	// events makes Events in the Kubernetes cluster of that id, empty for the one where the roller runs; nil: it can't be reached.
+	// events returns the recorder of the Kubernetes cluster with that id, empty for the one where the roller runs; nil if it can't be
+	// reached.
 	events    func(place string) events.EventRecorder
 	namespace string
 	blocked   map[roller.NodeID]roller.Rule
@@ -36,7 +37,7 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 		n := s.Node(o.Action.Node)
 		a.say(n, kind, reason, note)
 		if o.Action.Kind == roller.ActionRestart && o.Result == actuate.Done {
-			for _, r := range o.Action.Reasons { // by the names that users of Strimzi's Events know
+			for _, r := range o.Action.Reasons { // with the names that users of Strimzi's Events know
 				a.say(n, corev1.EventTypeNormal, string(r.Kind), "Rolling Pod "+n.Name+" due to "+r.String())
 			}
 		}
@@ -55,7 +56,7 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 	a.blocked = blocked
 }
 
-// say makes an Event on a node's pod: where the pod is, and where the roller runs as long as that can't be reached.
+// say records an Event on a node's pod: in the pod's Kubernetes cluster, or in that of the roller while the other can't be reached.
 func (a *announcer) say(n *roller.Node, kind, reason, note string) {
 	recorder := a.events(n.Place)
 	if recorder == nil {
@@ -68,8 +69,7 @@ func (a *announcer) say(n *roller.Node, kind, reason, note string) {
 	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", short(note))
 }
 
-// short is a note that the API server takes: what others said may be long, or no text at all, and a letter that is cut in two is none
-// either.
+// short returns a note that the API server accepts. A quoted error may be too long or invalid UTF-8, and a cut must not split a character.
 func short(note string) string {
 	note = strings.ToValidUTF8(note, "?")
 	if len(note) <= maxNote {

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// Events of a pod are read where the pod is.
+// Events about a pod are created in the pod's Kubernetes cluster.
 func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	g := NewWithT(t)
 	here, east := events.NewFakeRecorder(10), events.NewFakeRecorder(10)
@@ -55,7 +55,7 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	g.Expect(told(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")), "better here than nowhere")
 }
 
-// recorded are Events as the recorder was asked for them.
+// recorded records the calls of an EventRecorder.
 type recorded struct{ events []event }
 
 type event struct{ pod, uid, kind, reason, action, note string }
@@ -136,7 +136,7 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 	g.Expect(look(quorum)).To(HaveLen(1), "it was free in between")
 }
 
-// The API server refuses notes of more than 1 kB, and what is no UTF-8.
+// The API server rejects notes of more than 1 kB, and notes that are not UTF-8.
 func TestNotesAreShortAndText(t *testing.T) {
 	for name, long := range map[string]string{
 		"ascii":              strings.Repeat("a", 3000),

@@ -16,10 +16,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// joinTimeout is how long those who look once wait for other Kubernetes clusters.
+// joinTimeout is how long commands that look once wait for other Kubernetes clusters.
 const joinTimeout = 15 * time.Second
 
-// newSet is the connections to other Kubernetes clusters; nil if there are none to be.
+// newSet returns the connections to other Kubernetes clusters; nil if none are configured.
 func (w *world) newSet(ctx context.Context, home cluster.Cluster, scope cache.Options) (*clusters.Set, error) {
 	remotes, from := w.options.Remotes, w.options.RemotesFrom
 	if from != "" {
@@ -29,7 +29,7 @@ func (w *world) newSet(ctx context.Context, home cluster.Cluster, scope cache.Op
 		}
 	}
 	if len(remotes) == 0 && from == "" {
-		return nil, nil // there is nothing, and nothing is wrong
+		return nil, nil // no remotes are configured
 	}
 	set, err := clusters.New(home, clusters.Options{
 		Home: w.options.Central, Namespace: w.options.Home, Remotes: remotes, RemotesFrom: from, Log: w.log,
@@ -43,7 +43,8 @@ func (w *world) newSet(ctx context.Context, home cluster.Cluster, scope cache.Op
 	return set, nil
 }
 
-// joinRemotes connects to the other Kubernetes clusters, and waits a while for them. One that can't be reached is unknown, and no error.
+// joinRemotes connects to the other Kubernetes clusters, with a timeout. A cluster that can't be reached counts as unknown, and is no
+// error.
 func (w *world) joinRemotes(ctx context.Context, config *rest.Config) error {
 	home, err := cluster.New(config, func(c *cluster.Options) { c.Scheme = Scheme() })
 	if err != nil {
@@ -70,7 +71,7 @@ func (w *world) joinRemotes(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// join waits until each cluster is connected or known not to be.
+// join waits until each cluster is connected, or its connection has failed.
 func join(ctx context.Context, set *clusters.Set) {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
@@ -91,7 +92,7 @@ func join(ctx context.Context, set *clusters.Set) {
 	}
 }
 
-// placesOf are the remote clusters.
+// placesOf returns the remote clusters.
 func placesOf(set *clusters.Set) []place {
 	var places []place
 	for _, m := range set.Members() {

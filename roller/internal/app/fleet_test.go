@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-// The rights in config/roller and config/roller/remote are those of one namespace: a watch of all of them would be forbidden.
+// The roles in config/roller and config/roller/remote cover one namespace, so a watch of all namespaces would be forbidden.
 func TestWatchesStayInTheNamespace(t *testing.T) {
 	g := NewWithT(t)
 	c := scope(options.Options{Namespaces: settings.Namespaces{Names: []string{"kafka"}}, Namespace: "kafka", Cluster: "orders"})

@@ -6,8 +6,8 @@ import (
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 )
 
-// KubernetesConfig returns how to reach the Kubernetes cluster that is meant: by a kubeconfig and a context as kubectl means them. Without
-// a kubeconfig it is that of KUBECONFIG, the pod's own cluster, or that of ~/.kube/config.
+// KubernetesConfig returns the configuration for a kubeconfig and a context, as kubectl interprets them. Without a kubeconfig it uses that
+// of KUBECONFIG, the pod's own cluster, or ~/.kube/config.
 func KubernetesConfig(kubeconfig, context string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		return ctrlconfig.GetConfigWithContext(context)

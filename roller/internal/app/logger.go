@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// logger logs actions, and changes in what the roll waits for.
+// logger logs actions, and changes of what the roll waits for.
 type logger struct {
 	log   logr.Logger
 	phase roller.Phase

@@ -27,11 +27,11 @@ type roll struct {
 	connection *connection.Connection
 	observer   *observe.Observer
 	journal    *journal.Journal
-	// ended is called at the end.
+	// ended is called when the roll is closed.
 	ended func()
 }
 
-// newRoll wires it up. It sends no requests yet.
+// newRoll assembles the roll. It sends no requests yet.
 func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter) *roll {
 	log := w.log.WithValues("namespace", cluster.Namespace, "cluster", cluster.Name)
 	kafka := w.options.Kafka
@@ -70,7 +70,7 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 	return r
 }
 
-// Close gives the lease back, and ends the connections to Kafka.
+// Close releases the Lease, and closes the connections to Kafka.
 func (r *roll) Close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdown)
 	defer cancel()
@@ -96,7 +96,7 @@ func (r *roll) glance(ctx context.Context) (roller.Snapshot, roller.Progress, ro
 	return s, progress, policy, err
 }
 
-// policy is that of the moment.
+// policy returns the policy at this moment.
 func (w *world) policy(now time.Time) roller.Policy {
 	p := w.options.Policy
 	p.Closed = w.options.Windows.Closed(now)

@@ -27,8 +27,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// What the Deployment may do. What it may write by name is in config/roller/rbac/kafka_clusters_role.yaml; Secrets with kubeconfigs are
-// needed only where there are several Kubernetes clusters.
+// The permissions of the Deployment. Those for single names are in config/roller/rbac/kafka_clusters_role.yaml; Secrets with kubeconfigs
+// are needed only with several Kubernetes clusters.
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch;delete
 // +kubebuilder:rbac:groups="",resources=pods/log,verbs=get
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create
@@ -36,7 +36,7 @@ import (
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Run is the Deployment: it watches, and restarts what should be restarted, until ctx ends.
+// Run runs the Deployment: it watches the nodes, and restarts those that need it, until ctx ends.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
 	config = configFor(config)
@@ -68,8 +68,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	return nil
 }
 
-// scope limits what is watched, in each Kubernetes cluster, to Kafka clusters, or to the one that is named, and to what is read of their
-// objects.
+// scope limits the caches of each Kubernetes cluster to Kafka clusters, or to the named one, and to the fields that the roller reads.
 func scope(o options.Options) cache.Options {
 	return cache.Options{
 		DefaultLabelSelector: ofClusters(o.Cluster), DefaultTransform: observe.Trim, DefaultNamespaces: opmanager.CacheNamespaces(o.Namespaces),
@@ -88,14 +87,14 @@ func ofClusters(cluster string) labels.Selector {
 	return labels.NewSelector().Add(*exists)
 }
 
-// newManager makes the manager, whose cache is the one of home.
+// newManager returns the manager, whose cache is that of home.
 func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 	o := w.options
 	lock := election.Options{
 		Enabled: o.LeaderElection, Name: "roller-leader", Namespace: o.Home, Identity: w.identity,
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 	}
-	if o.Cluster != "" { // the replicas elect by the Lease of the Kafka cluster, as they always did
+	if o.Cluster != "" { // the replicas elect by the Lease of the Kafka cluster, as in earlier versions
 		lock.Name, lock.Namespace = lease.Name(o.Cluster), o.Namespace
 	}
 	mgr, _, err := opmanager.New(config, opmanager.Options{
@@ -110,7 +109,7 @@ func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 	return mgr, nil
 }
 
-// watchRemotes connects to the other Kubernetes clusters, and has their changes wake the reconciler.
+// watchRemotes connects to the other Kubernetes clusters, and lets changes there wake the reconciler.
 func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *controller.Wake) error {
 	set, err := w.newSet(ctx, mgr, scope(w.options))
 	if set == nil || err != nil {
@@ -118,14 +117,14 @@ func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *con
 	}
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
 		if m.Home() {
-			return nil // the manager's own caches see to that
+			return nil // the manager's own caches do that
 		}
 		return wake.Follow(ctx, m.Cluster().GetCache())
 	})
 	return mgr.Add(set)
 }
 
-// reconciler has a roll for each Kafka cluster, with its metrics, Events and log.
+// reconciler returns the reconciler, which creates a roll for each Kafka cluster, with its metrics, Events and log.
 func (w *world) reconciler() *controller.Reconciler {
 	all := metrics.New(crmetrics.Registry)
 	return &controller.Reconciler{

@@ -1,4 +1,4 @@
-// Package app puts the roller together: from options to something that can be asked, or run.
+// Package app assembles the roller from its options: its commands and its Deployment.
 package app
 
 import (
@@ -25,34 +25,34 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// name is the roller's in Events, logs of API servers, and Kafka's.
+// name is the roller's name in Events, and in the logs of API servers and Kafka.
 const name = "kafka-operators-roller"
 
-// world is the Kubernetes clusters in which the roller reads and acts.
+// world contains the Kubernetes clusters in which the roller reads and acts.
 type world struct {
 	options options.Options
 	log     logr.Logger
 	// identity distinguishes this process from all others.
 	identity string
-	// home asks the API server of the Kubernetes cluster where the roller runs.
+	// home is the client of the Kubernetes cluster where the roller runs.
 	home client.Client
-	// places are the Kubernetes clusters of the moment. The first one is home.
+	// places returns the connected Kubernetes clusters. The first one is home.
 	places func() []place
-	// end ends the connections.
+	// end closes the connections.
 	end func()
 }
 
 // place is one Kubernetes cluster.
 type place struct {
 	id string
-	// reader asks the API server. cache, if there is one, remembers what it said.
+	// reader reads from the API server. cache, if not nil, reads from a cache.
 	reader, cache client.Reader
 	client        func() (client.Client, error)
 	logs          func() (kubernetes.Interface, error)
 	events        func() events.EventRecorder
 }
 
-// Scheme knows the kinds that the roller reads.
+// Scheme returns a scheme with the kinds that the roller reads.
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
@@ -60,7 +60,7 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// newHome is the world with the Kubernetes cluster where the roller runs.
+// newHome returns a world with only the Kubernetes cluster where the roller runs.
 func newHome(config *rest.Config, o options.Options, log logr.Logger) (*world, error) {
 	home, err := client.New(config, client.Options{Scheme: Scheme()})
 	if err != nil {
@@ -85,7 +85,7 @@ func newHome(config *rest.Config, o options.Options, log logr.Logger) (*world, e
 	}, nil
 }
 
-// forCommands is the world of those who look, or act, once.
+// forCommands returns the world of a command that looks or acts once.
 func forCommands(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) (*world, error) {
 	config = configFor(config)
 	w, err := newHome(config, o, log)
@@ -98,11 +98,11 @@ func forCommands(ctx context.Context, config *rest.Config, o options.Options, lo
 // configFor returns the configuration for all clients of an API server.
 func configFor(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.UserAgent, config.QPS = name, -1 // the API server's priority and fairness limits requests, with better knowledge
+	config.UserAgent, config.QPS = name, -1 // the API server's priority and fairness limits requests better
 	return config
 }
 
-// find returns the place of this id.
+// find returns the place with this id.
 func (w *world) find(id string) (place, error) {
 	for _, p := range w.places() {
 		if p.id == id {
@@ -121,7 +121,7 @@ func (w *world) sources() []observe.Source {
 	return sources
 }
 
-// recorder makes Events in the place of this id; nil while that can't be reached.
+// recorder returns the recorder of the place with this id; nil if the place can't be reached.
 func (w *world) recorder(id string) events.EventRecorder {
 	p, err := w.find(id)
 	if err != nil || p.events == nil {
@@ -130,7 +130,7 @@ func (w *world) recorder(id string) events.EventRecorder {
 	return p.events()
 }
 
-// unread is why a Kubernetes cluster can't be read, if one can't.
+// unread returns why a Kubernetes cluster can't be read; nil if all can.
 func (w *world) unread(ctx context.Context, cluster types.NamespacedName) error {
 	ctx, cancel := context.WithTimeout(ctx, w.options.Timeout)
 	defer cancel()
@@ -141,5 +141,5 @@ func (w *world) unread(ctx context.Context, cluster types.NamespacedName) error 
 	return errors.Join(errs...)
 }
 
-// shutdown is how long the ending of a roll may take.
+// shutdown bounds the end of a roll.
 const shutdown = 5 * time.Second

@@ -1,5 +1,5 @@
-// Package connection reaches one Kafka cluster: by addresses and credentials that the user gives, or by those that follow from its name
-// (docs/decisions/who-rolls.md). Credentials and addresses that change are taken up while it is in use.
+// Package connection connects to one Kafka cluster: by addresses and credentials of the user, or by those that follow from its name
+// (docs/decisions/who-rolls.md). It applies changed credentials and addresses at run time.
 package connection
 
 import (
@@ -21,20 +21,21 @@ import (
 const (
 	// nodeTimeout is how long a single Kafka node may take to answer: a restarting node must not delay the observation of the others.
 	nodeTimeout = 3 * time.Second
-	// recheck is how old credentials may be before they are read again.
+	// recheck is the age at which credentials are read again.
 	recheck = 30 * time.Second
 )
 
-// Connection is the clients of one Kafka cluster. It is not safe for concurrent use.
+// Connection holds the clients of one Kafka cluster. It is not safe for concurrent use.
 type Connection struct {
 	Namespace, Cluster string
 	// Kafka describes how to reach the brokers. Without bootstrap addresses they, and the Secrets, follow from the name of the cluster.
 	Kafka options.KafkaOptions
-	// Controllers are their addresses. Empty: they follow from the name of the cluster if those of the brokers do, else they can't be reached.
+	// Controllers are the addresses of the controllers. If it is empty, they follow from the name of the cluster if those of the brokers
+	// do; otherwise the controllers can't be reached.
 	Controllers []string
-	// Timeout bounds one call of Kafka.
+	// Timeout bounds one call to Kafka.
 	Timeout time.Duration
-	// Secrets asks the API server.
+	// Secrets reads from the API server.
 	Secrets client.Reader
 	Log     logr.Logger
 
@@ -57,8 +58,9 @@ func (t target) equal(o target) bool {
 		slices.Equal(t.controllers, o.controllers)
 }
 
-// Connect returns the clients for the Kafka cluster whose pods are in these places. Nothing is asked of Kafka. An error before the first
-// success means that there are none; after it, what can't be read or used leaves the last good ones in force, and is logged once.
+// Connect returns the clients for the Kafka cluster whose pods are in these places. It sends no request to Kafka. An error before the first
+// success means that there are no clients. After that, clients keep the last valid configuration if the present one can't be read or used,
+// which is logged once.
 func (c *Connection) Connect(ctx context.Context, places []observe.Place, now time.Time) (*observe.Kafka, error) {
 	err := c.refresh(ctx, places, now)
 	switch {
@@ -85,10 +87,10 @@ func (c *Connection) Writers() (brokers, controllers kafka.ConfigWriter) {
 	return c.brokers, controllers
 }
 
-// Leaders is who has leaders elected.
+// Leaders returns the client that elects leaders.
 func (c *Connection) Leaders() kafka.LeaderElector { return c.brokers }
 
-// Close ends all connections.
+// Close closes all connections.
 func (c *Connection) Close() {
 	if c.brokers != nil {
 		c.brokers.Close()
@@ -98,7 +100,7 @@ func (c *Connection) Close() {
 	}
 }
 
-// refresh takes up what has changed.
+// refresh applies changed addresses and credentials.
 func (c *Connection) refresh(ctx context.Context, places []observe.Place, now time.Time) error {
 	next := target{bootstrap: c.Kafka.Bootstrap, controllers: c.Controllers}
 	if c.conventional() {
@@ -133,7 +135,7 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 // conventional reports whether addresses and Secrets follow from the name of the cluster.
 func (c *Connection) conventional() bool { return len(c.Kafka.Bootstrap) == 0 }
 
-// known are addresses by convention. While a Kubernetes cluster can't be read, those that were in use stay.
+// known returns addresses by convention. While a Kubernetes cluster can't be read, it keeps those that were in use.
 func known(addresses, inUse []string, places []observe.Place) []string {
 	if slices.ContainsFunc(places, func(p observe.Place) bool { return p.Err != nil }) {
 		return sorted(append(addresses, inUse...))
@@ -141,7 +143,7 @@ func known(addresses, inUse []string, places []observe.Place) []string {
 	return addresses
 }
 
-// use makes the clients, or has those there are use something else.
+// use creates the clients, or reconfigures the existing ones.
 func (c *Connection) use(t target, settings credentials.Settings) error {
 	config := credentials.KafkaConfig(settings, t.material)
 	config.NodeTimeout, config.RequestTimeout, config.Bootstrap = nodeTimeout, c.Timeout, t.bootstrap

@@ -12,8 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// The ports by which a cluster operator reaches brokers and controllers, and the entries of its Secret. Source: Strimzi;
-// docs/decisions/who-rolls.md.
+// The ports and the Secret entries that a cluster operator uses for brokers and controllers. Source: Strimzi; docs/decisions/who-rolls.md.
 const (
 	brokersPort     = "9091"
 	controllersPort = "9090"
@@ -22,7 +21,7 @@ const (
 	keyEntry         = "cluster-operator.key"
 )
 
-// service is the headless Service of a Kafka cluster's nodes.
+// service returns the headless Service of a Kafka cluster's nodes.
 func service(namespace, cluster string) string {
 	return cluster + "-kafka-brokers." + namespace + ".svc"
 }
@@ -43,13 +42,13 @@ func bootstrap(namespace, cluster string, places []observe.Place) []string {
 	return sorted(addresses)
 }
 
-// sorted are the addresses without those that are empty, each once.
+// sorted returns the addresses without empty ones and duplicates.
 func sorted(addresses []string) []string {
 	slices.Sort(addresses)
 	return slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" })
 }
 
-// advertised is the address of a pod's listener, whose name is in its configuration under a key; empty if it does not say.
+// advertised returns the address of a pod's listener, whose name its configuration has under a key; empty if there is none.
 func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
 	properties := observe.Properties(place.Properties[pod.Name])
 	for listener := range strings.SplitSeq(properties["advertised.listeners"], ",") {
@@ -61,8 +60,8 @@ func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
 	return ""
 }
 
-// controllers are the addresses of the controllers that the pod sets list. The address of one in another Kubernetes cluster comes from its
-// configuration.
+// controllers returns the addresses of the controllers that the pod sets list. The address of one in another Kubernetes cluster comes from
+// its configuration.
 func controllers(namespace, cluster string, places []observe.Place) []string {
 	var addresses []string
 	for i := range places {
@@ -88,7 +87,7 @@ func controller(namespace, cluster string, place *observe.Place, pod *corev1.Pod
 	return advertised(place, pod, "controller.listener.names")
 }
 
-// tls are the settings of mTLS with the Secrets of a Kafka cluster.
+// tls returns the settings of mTLS with the Secrets of a Kafka cluster.
 func tls(namespace, cluster string) credentials.Settings {
 	return credentials.Settings{
 		Protocol: credentials.ProtocolSSL, SecretNamespace: namespace,

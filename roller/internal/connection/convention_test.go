@@ -50,7 +50,7 @@ func TestAddressesByConvention(t *testing.T) {
 			Properties: map[string]string{
 				"my-cluster-e-7": "controller.listener.names=CONTROLPLANE-9090\ninter.broker.listener.name=REPLICATION-9091\n" +
 					"advertised.listeners=REPLICATION-9091://e7.example.com:31091, CONTROLPLANE-9090://e7.example.com:31090\n",
-				"my-cluster-e-8": "node.id=8\n", // it does not say
+				"my-cluster-e-8": "node.id=8\n", // no process.roles
 			}},
 	}
 	g.Expect(controllers("kafka", "my-cluster", places)).To(Equal([]string{
@@ -61,7 +61,7 @@ func TestAddressesByConvention(t *testing.T) {
 	g.Expect(bootstrap("kafka", "my-cluster", places)).To(Equal([]string{"e7.example.com:31091", "my-cluster-kafka-brokers.kafka.svc:9091"}))
 }
 
-// pair is a certificate, which signs itself, with its key, in PEM.
+// pair returns a self-signed certificate and its key, in PEM.
 func pair(t *testing.T) (authority, certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -81,7 +81,7 @@ func pair(t *testing.T) (authority, certificate, key string) {
 	return certificate, certificate, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
-// conventional is a connection without addresses, to a cluster with these Secrets.
+// conventional returns a connection without configured addresses, for a cluster with these Secrets.
 func conventional(secrets ...client.Object) *Connection {
 	return &Connection{
 		Namespace: "kafka", Cluster: "my-cluster",
@@ -121,7 +121,7 @@ func TestCredentialsByConvention(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("get must be allowed")), "what can't be read is not absent")
 }
 
-// Addresses and Secrets that change are taken up; what can't be used leaves what there was.
+// Changed addresses and Secrets are applied; unusable ones leave the previous connection.
 func TestAConnectionFollowsItsCluster(t *testing.T) {
 	g := NewWithT(t)
 	authority, certificate, key := pair(t)
@@ -161,7 +161,7 @@ func TestAConnectionFollowsItsCluster(t *testing.T) {
 	g.Expect(err).To(HaveOccurred(), "there are no last good ones")
 }
 
-// A Kubernetes cluster that can't be read takes none of its controllers away.
+// If a Kubernetes cluster can't be read, its controllers stay among the addresses.
 func TestControllersOfAPlaceThatCannotBeReadStay(t *testing.T) {
 	g := NewWithT(t)
 	c := conventional()

@@ -32,8 +32,8 @@ func (c *Connection) credentials(ctx context.Context) (credentials.Settings, cre
 	return material(ctx, c.Secrets, c.Kafka)
 }
 
-// material reads the Secrets and files that the options name, and returns the settings with the password that is in a file. The error lists
-// everything that is wrong or missing.
+// material reads the Secrets and files that the options name, and returns the settings with the password from a file. The error lists all
+// problems.
 func material(ctx context.Context, secrets client.Reader, o options.KafkaOptions) (credentials.Settings, credentials.Material, error) {
 	var errs []error
 	file := func(name string) []byte {
@@ -58,7 +58,7 @@ func material(ctx context.Context, secrets client.Reader, o options.KafkaOptions
 	return settings, m.WithFiles(trust, certificate, key), err
 }
 
-// readSecrets reads those that the settings name and that exist.
+// readSecrets reads the existing ones of the Secrets that the settings name.
 func readSecrets(ctx context.Context, secrets client.Reader, settings credentials.Settings) (credentials.Secrets, error) {
 	entries := credentials.Secrets{}
 	var errs []error

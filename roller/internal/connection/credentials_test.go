@@ -25,7 +25,7 @@ func secretOf(name string, entries ...string) *corev1.Secret {
 	return s
 }
 
-// What is in Secrets and in files comes to the connections, and a change of either is seen.
+// Connections use the credentials of Secrets and files, and notice changes of both.
 func TestCredentialsComeFromSecretsAndFiles(t *testing.T) {
 	g := NewWithT(t)
 	folder := t.TempDir()

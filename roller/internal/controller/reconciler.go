@@ -1,4 +1,5 @@
-// Package controller is the roller as a controller: it rolls each Kafka cluster, known by its namespace and name, apart from all others.
+// Package controller runs the roller as a controller: it rolls each Kafka cluster, identified by its namespace and name, independent of the
+// others.
 package controller
 
 import (
@@ -21,30 +22,30 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// Roll is the roll of one Kafka cluster. It is used by one goroutine at a time.
+// Roll is the roll of one Kafka cluster. Only one goroutine at a time uses it.
 type Roll interface {
-	// Look makes one step.
+	// Look executes one step.
 	Look(ctx context.Context) (roller.Decision, error)
-	// Close gives back what the roll holds.
+	// Close releases the resources of the roll.
 	Close(ctx context.Context)
 }
 
 // Reconciler rolls the Kafka clusters of the StrimziPodSets that it sees. Its requests name Kafka clusters.
 type Reconciler struct {
-	// Sources returns the Kubernetes clusters of the moment; their caches are read.
+	// Sources returns the connected Kubernetes clusters; the reconciler reads their caches.
 	Sources func() []observe.Source
-	// New begins the roll of a Kafka cluster.
+	// New starts the roll of a Kafka cluster.
 	New func(cluster types.NamespacedName) Roll
-	// Named: the Kafka cluster was named to the roller, so that its sets need not be annotated (docs/decisions/who-rolls.md).
+	// Named means that the settings name the Kafka cluster, so that its sets need no annotation (docs/decisions/who-rolls.md).
 	Named bool
 	// Interval is how often to observe a cluster without pending work, Deadline how long one observation may take.
 	Interval, Deadline time.Duration
-	// Events makes Events in the Kubernetes cluster of that id; nil: it can't be reached.
+	// Events returns the recorder of the Kubernetes cluster with that id; nil if it can't be reached.
 	Events func(place string) events.EventRecorder
 
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]Roll
-	alone map[types.NamespacedName]string // why a cluster is left alone
+	alone map[types.NamespacedName]string // the reason why a cluster is skipped
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -74,9 +75,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // finding is the result of reading the pod sets of a Kafka cluster.
 type finding struct {
-	// gone: no set has nodes, in any Kubernetes cluster.
+	// gone means that no set has nodes, in any Kubernetes cluster.
 	gone bool
-	// why the cluster is left alone; empty: it is not. That is due to the set in the Kubernetes cluster place.
+	// why the cluster is skipped, because of the set in the Kubernetes cluster place; empty if it is not.
 	why   string
 	set   *podset.StrimziPodSet
 	place string
@@ -108,7 +109,7 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 	return found, nil
 }
 
-// roll is the one of this cluster.
+// roll returns the roll of this cluster.
 func (r *Reconciler) roll(key types.NamespacedName) Roll {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +123,7 @@ func (r *Reconciler) roll(key types.NamespacedName) Roll {
 	return r.rolls[key]
 }
 
-// end ends the roll of a cluster, if there is one, and notes why. It reports whether that is news.
+// end ends the roll of a cluster, if there is one, and records why. It reports whether the reason is new.
 func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, why string) bool {
 	r.mu.Lock()
 	roll, rolling := r.rolls[key]

@@ -28,7 +28,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// world is a reconciler between a real API server and rolls that only count.
+// world is a reconciler with a real API server, and with rolls that only count their looks.
 type world struct {
 	*WithT
 	t         *testing.T
@@ -128,7 +128,7 @@ func (w *world) isOpen(cluster string) bool {
 	return w.open[cluster] || cluster == "" && len(w.open) > 0
 }
 
-// quiet waits until the looks that events so far lead to are over.
+// quiet waits until no more looks follow from the events so far, and returns the number of looks.
 func (w *world) quiet(cluster string) int {
 	last, since := w.looked(cluster), time.Now()
 	w.Eventually(func() bool {
@@ -189,7 +189,7 @@ func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 	}
 }
 
-// A Kafka cluster whose look hangs takes nothing from the others, however many there are of it.
+// A Kafka cluster whose look hangs does not delay other clusters, even if several clusters hang.
 func TestAClusterThatHangsSlowsNoOther(t *testing.T) {
 	w := begin(t, "hangs", "")
 	names := []string{"stuck-a", "stuck-b", "stuck-c", "stuck-d", "stuck-e"}
@@ -209,7 +209,7 @@ func TestAClusterThatHangsSlowsNoOther(t *testing.T) {
 	}
 }
 
-// Nobody is rolled who did not ask for it, and nobody is kept who is gone (docs/decisions/who-rolls.md).
+// Only clusters that ask for the roller are rolled, and the rolls of deleted clusters are closed (docs/decisions/who-rolls.md).
 func TestWhoIsServed(t *testing.T) {
 	w := begin(t, "served", "")
 	set := setOf(t, "served", "mine")
@@ -247,7 +247,7 @@ func TestWhoIsServed(t *testing.T) {
 	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse(), "its connections are closed")
 }
 
-// A cluster that was named is looked at without annotations, and without a pod set; one that Strimzi rolls is not.
+// A cluster that is named on the command line needs neither annotations nor a pod set. A cluster that Strimzi rolls is skipped.
 func TestANamedCluster(t *testing.T) {
 	w := begin(t, "named", "mine")
 	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
@@ -261,7 +261,7 @@ func TestANamedCluster(t *testing.T) {
 	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse())
 }
 
-// What a glance reads from the caches is what the API server says, page by page.
+// A glance reads the same from the caches as from the API server, page by page.
 func TestCachesAreReadAsTheAPIServerIs(t *testing.T) {
 	w := begin(t, "cached", "")
 	w.create(setOf(t, "cached", "mine"), &corev1.ConfigMap{ObjectMeta: metadata("cached", "mine-kafka-0", "mine"),

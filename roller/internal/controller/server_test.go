@@ -24,7 +24,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
-// env has the API server of all tests of this package, and k8s an administrator's client; without one, missing says why.
+// env is the API server that the tests of this package share, and k8s an administrator's client. If the server could not start, missing is
+// the reason.
 var (
 	env     *envtest.Environment
 	k8s     client.Client
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	ctrl.SetLogger(logr.Discard())
-	// What has to come comes soon, but the machine may be busy.
+	// The awaited results arrive soon, but the machine may be busy.
 	SetDefaultEventuallyTimeout(30 * time.Second)
 	SetDefaultEventuallyPollingInterval(10 * time.Millisecond)
 	if missing = startServer(); missing != nil {
@@ -77,7 +78,7 @@ func startServer() error {
 	return err
 }
 
-// needServer skips a test where there is no API server; not in CI.
+// needServer skips the test without an API server; in CI the test fails instead.
 func needServer(t *testing.T) {
 	t.Helper()
 	switch {
@@ -89,12 +90,12 @@ func needServer(t *testing.T) {
 	}
 }
 
-// metadata is that of an object of a Kafka cluster.
+// metadata returns the metadata of an object of a Kafka cluster.
 func metadata(namespace, name, cluster string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{v1.LabelCluster: cluster}}
 }
 
-// node is a pod of a broker.
+// node returns a broker's pod.
 func node(namespace, name, cluster string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metadata(namespace, name, cluster),
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: podset.ContainerKafka, Image: "kafka"}}}}
@@ -102,7 +103,7 @@ func node(namespace, name, cluster string) *corev1.Pod {
 	return pod
 }
 
-// setOf is a StrimziPodSet that is left to the roller.
+// setOf returns a StrimziPodSet that the roller rolls.
 func setOf(t *testing.T, namespace, cluster string) *podset.StrimziPodSet {
 	t.Helper()
 	set := &podset.StrimziPodSet{ObjectMeta: metadata(namespace, cluster+"-kafka", cluster)}

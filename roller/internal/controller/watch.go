@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// workers is how many Kafka clusters are reconciled concurrently. A hanging one occupies a worker for at most the deadline of a look, and
-	// costs only memory.
+	// workers is how many Kafka clusters are reconciled concurrently. A hanging one occupies a worker for at most the deadline of a look,
+	// and costs only memory.
 	workers = 200
-	// calm is how long after an event to look: a pod that starts changes several times a second.
+	// calm is the delay of a look after an event, because a starting pod changes several times a second.
 	calm = 500 * time.Millisecond
-	// The pauses after looks that failed.
+	// The pauses after failed looks.
 	firstPause, longestPause = time.Second, 30 * time.Second
 )
 
-// Wake brings what changes in other Kubernetes clusters to the reconciler.
+// Wake delivers changes in other Kubernetes clusters to the reconciler.
 type Wake struct {
 	changes chan event.GenericEvent
 	elected <-chan struct{}
@@ -70,8 +70,7 @@ func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.Namespac
 	}))
 }
 
-// begin enqueues the Kafka clusters of all pod sets that are known already, in all Kubernetes clusters. What becomes known later comes by
-// itself.
+// begin enqueues the Kafka clusters of all pod sets that the caches contain, in all Kubernetes clusters. Events enqueue later ones.
 func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	for _, source := range r.Sources() {
 		var sets podset.StrimziPodSetList
@@ -86,13 +85,13 @@ func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInt
 	}
 }
 
-// kinds are the kinds of objects with the state of a Kafka cluster, actual or desired.
+// kinds returns the kinds of objects with the state of a Kafka cluster, actual or desired.
 func kinds() []client.Object {
 	return []client.Object{&podset.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
 }
 
-// Follow requeues Kafka clusters on changes in another Kubernetes cluster, until ctx ends. While this process is not the leader it does
-// nothing.
+// Follow requeues Kafka clusters on changes in another Kubernetes cluster, until ctx ends. It does nothing while this process is not the
+// leader.
 func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
 	tell := func(o any) {
 		select {
@@ -132,13 +131,13 @@ func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
 	return nil
 }
 
-// keyOf is the Kafka cluster of an object; false: it has none.
+// keyOf returns the Kafka cluster of an object; false if it belongs to none.
 func keyOf(o client.Object) (types.NamespacedName, bool) {
 	cluster := o.GetLabels()[v1.LabelCluster]
 	return types.NamespacedName{Namespace: o.GetNamespace(), Name: cluster}, cluster != ""
 }
 
-// soon enqueues the Kafka cluster of an object. What happens shortly after is seen in the same look.
+// soon enqueues the Kafka cluster of an object after a delay, so that one look covers several events.
 func soon() handler.EventHandler {
 	add := func(o client.Object, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		if key, has := keyOf(o); has {

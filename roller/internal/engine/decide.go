@@ -6,19 +6,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// mostReadings is how often a look reads again what is to be done next, where that turns out to be something else.
+// mostReadings is how often a look reads further facts when the decision changes.
 const mostReadings = 3
 
-// Reading is how a look comes from what may be recalled to what was asked in it (docs/decisions/facts-of-a-restart.md).
+// Reading turns a decision on recalled facts into one on facts that were read in this look (docs/decisions/facts-of-a-restart.md).
 type Reading struct {
-	// Verify asks these nodes for everything, and the peers whether they still answer.
+	// Verify reads all facts about these nodes, and checks whether the peers still answer.
 	Verify func(nodes, peers []roller.NodeID) *roller.Snapshot
-	// Step decides on what was read.
+	// Step decides on these facts.
 	Step func(s *roller.Snapshot) roller.Decision
 }
 
-// Decide decides on the first observation, in which some nodes were asked for all facts. While the decided actions need facts of further
-// nodes, it asks these and decides again. It returns the nodes that have been asked.
+// Decide decides on the first observation, in which all facts about the asked nodes are fresh. While the decided actions need facts about
+// further nodes, it reads these and decides again. It returns the nodes whose facts are fresh.
 func (r Reading) Decide(s *roller.Snapshot, asked []roller.NodeID) (*roller.Snapshot, roller.Decision, []roller.NodeID) {
 	d := r.Step(s)
 	var peers []roller.NodeID
@@ -42,8 +42,8 @@ func (r Reading) Decide(s *roller.Snapshot, asked []roller.NodeID) (*roller.Snap
 	return s, d, asked
 }
 
-// IsFresh reports whether an action rests on nothing but what was asked in the look in which it was decided, in which these nodes were
-// asked for everything.
+// IsFresh reports whether an action depends only on facts that were read in the look of its decision, in which all facts about the asked
+// nodes were read.
 func IsFresh(a roller.Action, asked []roller.NodeID) bool {
 	return len(a.Unasked) == 0 && slices.Contains(asked, a.Node)
 }

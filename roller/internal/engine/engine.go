@@ -1,4 +1,4 @@
-// Package engine goes around: it observes, asks the core what to do, stores what must be remembered, and has it done.
+// Package engine runs the loop of a roll: it observes, calls the core for a decision, stores the progress, and carries out the actions.
 package engine
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// Journal keeps the progress.
+// Journal stores the progress.
 type Journal interface {
-	// Load returns what was stored, and who paused the roller, if anybody did.
+	// Load returns the stored progress, and the name of a client that paused the roller, if one did.
 	Load(ctx context.Context) (p roller.Progress, paused string, err error)
-	// Save stores the progress, and what people may want to see. It fails if another roller stored something since Load.
+	// Save stores the progress, and a status for people. It fails if another roller stored something since Load.
 	Save(ctx context.Context, p roller.Progress, status any) error
 	// Status returns the status that was stored when Load was last called, in JSON; empty if none was.
 	Status() string
@@ -28,13 +28,13 @@ type Actuator interface {
 	Do(ctx context.Context, action roller.Action, node *roller.Node) actuate.Outcome
 }
 
-// Lock keeps other rollers from working on the same Kafka cluster.
+// Lock prevents other rollers from working on the same Kafka cluster.
 type Lock interface {
-	// Acquire takes or renews it. Its error is an ErrHeld while another roller has it.
+	// Acquire acquires or renews the lock. Its error is an ErrHeld while another roller holds it.
 	Acquire(ctx context.Context) error
-	// Verify returns nil if it is ours at this moment, and changes nothing.
+	// Verify returns nil if this process holds the lock now. It changes nothing.
 	Verify(ctx context.Context) error
-	// Release gives it back.
+	// Release releases the lock.
 	Release(ctx context.Context) error
 }
 
@@ -44,10 +44,9 @@ type Reporter interface {
 	ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome)
 }
 
-// FailureReporter is a Reporter that also receives each look that came to no decision, or whose decision could not be
-// stored.
+// FailureReporter is a Reporter that also receives each look that reached no decision, or whose decision could not be stored.
 type FailureReporter interface {
-	// Failed receives the reason. A look that ends because the program does is not a failure.
+	// Failed receives the reason. A look that ends with the program is no failure.
 	Failed(err error)
 }
 
@@ -59,35 +58,35 @@ var ErrHeld = errors.New("another roller works on this Kafka cluster")
 
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
-	// Observe returns a fresh Snapshot. Nothing is done on any other.
+	// Observe returns a fresh Snapshot. Actions are carried out only on a fresh one.
 	Observe func(ctx context.Context) roller.Snapshot
-	// Glance, if set, is a cheaper Observe, in which some facts may be a little older. It shows whether there is anything to do.
+	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do.
 	Glance func(ctx context.Context) roller.Snapshot
-	// Verify, which has to be set with Glance, is as good as Observe for what is done to these nodes, and to no other ones, as long as it
-	// rests on no others than the peers.
+	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions on these nodes that
+	// depend on no other nodes than the peers.
 	Verify func(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot
-	// Woken: a change of a pod triggers a look, so that pods need no shorter interval.
+	// Woken means that a change of a pod triggers a look, so that pods need no shorter interval.
 	Woken   bool
 	Journal Journal
 	Act     Actuator
-	// Lock is held from the first look that finds something to do to the last one.
+	// Lock is held from the first look with pending work to the last one.
 	Lock Lock
-	// Policy is the policy of the moment.
+	// Policy returns the policy at a time.
 	Policy  func(now time.Time) roller.Policy
 	Reports []Reporter
 	Log     logr.Logger
-	// Now is the clock; nil: the machine's.
+	// Now returns the current time; nil uses the clock.
 	Now func() time.Time
 
-	// held is why the lock was not to be had at the last look.
+	// held is the reason why the lock could not be acquired at the last look.
 	held error
-	// holding: the lock was acquired, and not released.
+	// holding means that the lock was acquired, and not released.
 	holding bool
-	// changing are the nodes whose configuration should be changed, or is just being changed. How that goes is in no glance.
+	// changing are the nodes whose configuration is being or should be changed. A glance does not show the result of that.
 	changing []roller.NodeID
 }
 
-// Look makes one step. It returns an error if it could not decide, or could not store its decision; then it has done nothing.
+// Look executes one step. It returns an error if it could not decide, or could not store its decision; then it has carried out nothing.
 func (e *Engine) Look(ctx context.Context) (roller.Decision, error) {
 	d, err := e.look(ctx)
 	if err == nil || ctx.Err() != nil {
@@ -127,7 +126,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	outcomes, after := e.carryOut(ctx, &s, &d, verified)
 	if len(d.Actions) > 0 {
 		if err := e.Journal.Save(ctx, after, status); err != nil {
-			// The journal already lists all actions as begun: the next look examines these first.
+			// The stored journal lists all actions as begun: the next look checks these first.
 			e.Log.Error(err, "Failed to store the outcome of the last actions")
 		}
 		d.Progress = after
@@ -144,7 +143,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	return d, nil
 }
 
-// observeOnly reports the state while another roller works on the cluster, or may. It stores and does nothing.
+// observeOnly reports the state while another roller works on the cluster, or may. It stores nothing and carries out nothing.
 func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
 	e.holding, e.held = false, why
 	policy := e.Policy(s.At)
@@ -157,10 +156,10 @@ func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why er
 	return d
 }
 
-// watching is how often to look while another roller works.
+// watching is the interval of looks while another roller works.
 const watching = 10 * time.Second
 
-// Close gives back what is held.
+// Close releases the lock.
 func (e *Engine) Close(ctx context.Context) { e.release(ctx) }
 
 func (e *Engine) release(ctx context.Context) {
@@ -173,8 +172,8 @@ func (e *Engine) release(ctx context.Context) {
 	}
 }
 
-// decide glances first, and where something would be done, or configurations are being changed, decides on what these nodes, and those that
-// it rests on, say in this look. What to do to others then waits for the next look.
+// decide glances first. If there is something to do, or configurations are being changed, it decides on facts about these nodes, and those
+// that they depend on, that it reads in this look. Actions on other nodes wait for the next look.
 func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, []roller.NodeID) {
 	reading := Reading{
 		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
@@ -203,7 +202,7 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	return *s, d, asked
 }
 
-// first is the first observation, and the nodes that were asked for all facts in it.
+// first returns the first observation, and the nodes whose facts are all fresh in it.
 func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.NodeID) {
 	switch {
 	case e.Glance == nil:
@@ -218,8 +217,8 @@ func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.N
 	return e.Glance(ctx), nil
 }
 
-// carryOut carries out the decided actions, and undoes the records of those that are known to have failed. Actions that were not observed
-// again wait for the next look.
+// carryOut carries out the decided actions, and undoes the records of those that are known to have failed. Actions on nodes that were not
+// verified wait for the next look.
 func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome,
 	roller.Progress) {
 	progress := d.Progress
@@ -250,7 +249,7 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	return outcomes, progress
 }
 
-// postponed is the progress without an action that was not begun.
+// postponed returns the progress without an action that was not begun.
 func postponed(p roller.Progress, action roller.Action) roller.Progress {
 	if action.Kind == roller.ActionRestart {
 		return p.NotCarriedOut(action.Node)
@@ -258,13 +257,13 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 	return p
 }
 
-// may explains why an action may not be carried out although it was decided: time has passed, in which this process may have been asleep,
-// or another roller has the lock now.
+// may returns why a decided action may no longer be carried out: time has passed, in which this process may have been suspended, or another
+// roller has the lock now.
 func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Action) error {
 	if err := e.Lock.Verify(ctx); err != nil {
 		return err
 	}
-	// By the clock on the wall: a machine that sleeps stops the other one.
+	// By the wall clock, because the monotonic clock stops while the machine is suspended.
 	now := e.now().Round(0)
 	if age := now.Sub(s.At.Round(0)); now.After(action.Until.Round(0)) || age < -roller.Freshness {
 		return fmt.Errorf("the observed state is %s old, and may have changed", age.Round(time.Millisecond))

@@ -28,7 +28,7 @@ type bench struct {
 	status   string
 	paused   string
 	loadErr  error
-	saveErr  []error // of the next saves
+	saveErr  []error // the errors of the next saves
 	saves    int
 	did      []roller.Action
 	result   actuate.Result
@@ -116,7 +116,7 @@ func TestWhatIsDoneWasStoredBefore(t *testing.T) {
 	b.Expect(b.reports).To(Equal(1))
 }
 
-// Where another roller wrote in between, or nobody can write, nothing is done on what this one knows.
+// Nothing is done if the progress can't be stored, whether another roller wrote in between or the API server fails.
 func TestWhatCannotBeStoredIsNotDone(t *testing.T) {
 	b := newBench(t)
 	b.saveErr = []error{errors.New("conflict")}
@@ -129,7 +129,7 @@ func TestWhatCannotBeStoredIsNotDone(t *testing.T) {
 	b.Expect(b.did).To(BeEmpty())
 }
 
-// A glance shows whether there is anything to do; what is done is decided on facts that are all fresh.
+// A glance shows whether there is anything to do; each action is decided on facts that were all read again.
 func TestNothingIsDoneOnAGlance(t *testing.T) {
 	b := newBench(t)
 	outdated := b.snapshot
@@ -164,7 +164,8 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
-// reads has the bench glance at recalled answers of all nodes. What is verified shows how they are. It returns what was asked.
+// reads makes the bench glance at recalled answers of all nodes. Verify returns the snapshot of the bench. It returns the nodes and peers
+// of each Verify.
 func (b *bench) reads(glanced func() roller.Snapshot) *[][2][]roller.NodeID {
 	var asked [][2][]roller.NodeID
 	b.engine.Glance = func(context.Context) roller.Snapshot { return recalling(glanced()) }
@@ -175,7 +176,7 @@ func (b *bench) reads(glanced func() roller.Snapshot) *[][2][]roller.NodeID {
 	return &asked
 }
 
-// recalling is a snapshot in which all nodes but these are recalled.
+// recalling returns the snapshot with the answers of all other nodes marked as recalled.
 func recalling(s roller.Snapshot, but ...roller.NodeID) roller.Snapshot {
 	s.Nodes = slices.Clone(s.Nodes)
 	for i := range s.Nodes {
@@ -184,8 +185,8 @@ func recalling(s roller.Snapshot, but ...roller.NodeID) roller.Snapshot {
 	return s
 }
 
-// That a peer answered before is no reason to restart a node: it is asked in the same look (found by an audit: for a minute and more, at
-// many nodes for an hour and more, a broker that had gone counted as in sync).
+// A peer's earlier answer does not allow a restart: the peer is asked in the same look. An audit found that a broker that had stopped
+// counted as in sync for more than a minute, and for more than an hour with many nodes.
 func TestPeersAreAskedBeforeARestart(t *testing.T) {
 	b := newBench(t)
 	ids := []roller.NodeID{0, 1, 2}
@@ -195,7 +196,7 @@ func TestPeersAreAskedBeforeARestart(t *testing.T) {
 	before := b.snapshot
 	asked := b.reads(func() roller.Snapshot { return before })
 	b.snapshot.Nodes = slices.Clone(b.snapshot.Nodes)
-	b.snapshot.Nodes[2].Answers = roller.Known(false) // Kafka has not missed it yet
+	b.snapshot.Nodes[2].Answers = roller.Known(false) // Kafka has not noticed yet
 	d, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(*asked).To(Equal([][2][]roller.NodeID{{{0}, {1, 2}}}))
@@ -210,8 +211,8 @@ func TestPeersAreAskedBeforeARestart(t *testing.T) {
 	b.Expect(b.did[0].Unasked).To(BeEmpty())
 }
 
-// What turns out to be the next thing to do is read closer in the same look, and so are those that it rests on. What never comes to rest is
-// not done.
+// If the verified facts lead to another action, its nodes and their peers are verified in the same look. If the decision changes each time,
+// nothing is done.
 func TestWhatIsDoneInsteadIsReadCloserToo(t *testing.T) {
 	b := newBench(t)
 	b.snapshot.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1),
@@ -238,7 +239,7 @@ func TestWhatIsDoneInsteadIsReadCloserToo(t *testing.T) {
 	b.Expect(b.stored.Restarts).To(BeEmpty())
 }
 
-// A node whose change waits, as one on hold, keeps no other one from its restart.
+// A node whose change waits, for example one on hold, does not block the restart of another node.
 func TestAChangeThatWaitsKeepsNoOtherNode(t *testing.T) {
 	b := newBench(t)
 	changed := &b.snapshot.Nodes[0]
@@ -258,7 +259,7 @@ func TestAChangeThatWaitsKeepsNoOtherNode(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(2))
 }
 
-// What comes of a change is not in what was learned before it.
+// Facts that were read before a change do not show its result, so they are read again.
 func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	b := newBench(t)
 	entry := func(value string) roller.Fact[map[string]brokerconfig.Entry] {
@@ -299,7 +300,7 @@ func TestWhatWasRefusedIsTakenBack(t *testing.T) {
 	_, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(b.stored.Restarts).To(BeEmpty())
-	// Nobody can say whether this was done: it stays as if it was.
+	// It is unclear whether the deletion happened, so it counts as done.
 	b.result, b.err = actuate.Unclear, errors.New("timeout")
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
@@ -315,13 +316,13 @@ func TestAPausedRollerBeginsNothing(t *testing.T) {
 	b.Expect(d.Nodes[0].Blocks[0].Why).To(Equal("the ConfigMap is annotated"))
 }
 
-// Run goes on after errors, and ends when it is told to.
+// Run continues after errors, and returns when the callback ends it.
 func TestRunEndsWhenItIsDone(t *testing.T) {
 	b := newBench(t)
 	looks := 0
 	err := b.engine.Run(t.Context(), time.Millisecond, func(roller.Decision) bool {
 		looks++
-		b.held = engine.ErrHeld // so that there is nothing to wait for
+		b.held = engine.ErrHeld // does not even wait
 		return looks == 2
 	})
 	b.Expect(err).To(MatchError(engine.ErrHeld))
@@ -333,7 +334,7 @@ func TestRunEndsWhenItIsDone(t *testing.T) {
 	b.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(t.Context())
 	b.loadErr = errors.New("away")
-	b.engine.Observe = nil // it is not even looked
+	b.engine.Observe = nil // a look would panic
 	cancel()
 	b.Expect(b.engine.Run(ctx, time.Hour, func(roller.Decision) bool { return true })).To(MatchError(context.Canceled))
 }
@@ -350,7 +351,7 @@ func TestOutcomesForPeople(t *testing.T) {
 	g.Expect([]any{warning, reason, note}).To(Equal([]any{true, "NotDone", "node 3 could not be restarted: forbidden"}))
 }
 
-// What people see in the journal are conditions as those of any object, with the time since when they are as they are.
+// The conditions in the journal are like those of any object, with the time of their last transition.
 func TestConditions(t *testing.T) {
 	b := newBench(t)
 	look := func() engine.Status {

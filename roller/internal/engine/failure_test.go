@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// teller is told of failures, beside those who are not.
+// teller records failures; other reporters may not implement Failed.
 type teller struct{ failures []error }
 
 func (*teller) ReportLook(*roller.Snapshot, roller.Decision, []actuate.Outcome) {}
@@ -45,8 +45,8 @@ func TestALookThatFailsIsTold(t *testing.T) {
 	b.Expect(told.failures).To(HaveLen(2), "an end is no failure")
 }
 
-// Where no pod may be listed and Kafka does not answer, nobody is seen. That is not a cluster in which all is done, and what is under way
-// is not forgotten.
+// If pods can't be listed and Kafka does not respond, no node is seen. That is not a finished roll, and restarts under way are not
+// forgotten.
 func TestNobodyToBeSeenIsNoDecision(t *testing.T) {
 	b := newBench(t)
 	b.snapshot.Nodes = nil
@@ -57,8 +57,7 @@ func TestNobodyToBeSeenIsNoDecision(t *testing.T) {
 	b.Expect(b.stored.Restarts).To(HaveLen(1))
 }
 
-// A way to Kafka that breaks, or a right that is missing, is no verdict on the configuration: however often it happens, the change is tried
-// again.
+// A lost connection to Kafka or a missing right is no rejection of a configuration: the change is retried however often it fails.
 func TestAChangeThatDidNotReachKafkaIsTriedAgain(t *testing.T) {
 	for name, result := range map[string]actuate.Result{"not done": actuate.NotDone, "unclear": actuate.Unclear} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +76,7 @@ func TestAChangeThatDidNotReachKafkaIsTriedAgain(t *testing.T) {
 				b.Expect(b.did).To(HaveLen(3))
 				b.snapshot.At = b.snapshot.At.Add(time.Minute)
 			}
-			b.result, b.err = actuate.Done, nil // Kafka takes it from now on, and the node never shows it
+			b.result, b.err = actuate.Done, nil // from now on Kafka accepts the change, but the node never reports it
 			tries := 0
 			for range 10 {
 				b.did = nil

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// While another roller works on the cluster, this one shows how things are, and neither stores nor does anything.
+// While another roller works on the cluster, this one only reports the state. It stores nothing and does nothing.
 func TestNothingIsDoneWhileAnotherRollerWorks(t *testing.T) {
 	b := newBench(t)
 	b.held = fmt.Errorf("%w: x", engine.ErrHeld)
@@ -35,7 +35,7 @@ func TestNothingIsDoneWhileAnotherRollerWorks(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
-// A process that slept between its decision and the deletion does nothing: another one may have begun to work, and what was seen is old.
+// A process that was suspended between its decision and the deletion does nothing: another roller may have started, and the facts are old.
 func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b := newBench(t)
 	b.lost = errors.New("another roller, x, works on this Kafka cluster")
@@ -56,7 +56,8 @@ func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
-// The members of a batch go one after another, each on facts that were seen after the last one went (docs/decisions/two-rollers.md).
+// The nodes of a batch are restarted one after another, each on facts that were read after the previous restart
+// (docs/decisions/two-rollers.md).
 func TestOneNodeIsStoppedALook(t *testing.T) {
 	b := newBench(t)
 	b.engine.Policy = func(time.Time) roller.Policy {
@@ -73,7 +74,7 @@ func TestOneNodeIsStoppedALook(t *testing.T) {
 	}
 }
 
-// A pod that can't be deleted keeps no other one of its batch.
+// A pod that can't be deleted does not block the others of its batch.
 func TestARefusedDeletionKeepsNoOther(t *testing.T) {
 	b := newBench(t)
 	b.engine.Policy = func(time.Time) roller.Policy {
@@ -91,7 +92,7 @@ func TestARefusedDeletionKeepsNoOther(t *testing.T) {
 	}
 }
 
-// The lock is held from the first look that finds something to do to the last one, so nobody else works in between.
+// The roller holds the lock from the first look that finds something to do to the last one, so no other roller works in between.
 func TestTheLockIsGivenBackWhenAllIsDone(t *testing.T) {
 	b := newBench(t)
 	_, err := b.engine.Look(t.Context())
@@ -110,7 +111,7 @@ func TestTheLockIsGivenBackWhenAllIsDone(t *testing.T) {
 	b.Expect(b.released).To(Equal(1), "once")
 }
 
-// What turns out to be to be done to a node that nobody looked at closely is done only after that.
+// An action for a node that was not verified is done only after a verification of that node.
 func TestOnlyWhatWasVerifiedIsDone(t *testing.T) {
 	b := newBench(t)
 	other := b.snapshot

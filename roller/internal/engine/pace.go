@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// unready is how often to look while all restarting nodes are unready: a caller that also looks on pod changes notices those immediately.
+	// unready is the interval of looks while all restarting nodes are unready: a caller that also looks on pod changes notices their
+	// readiness immediately.
 	unready = 20 * time.Second
 	// slowest is the longest interval between looks while replicas catch up.
 	slowest = 10 * time.Second
 )
 
 // Pace returns when to look again, for callers that also look on pod changes: after the time of the decision, or later if it only waits for
-// pods, or for replicas that need longer by their rate.
+// pods, or for replicas that need longer at their rate.
 func Pace(d roller.Decision, now time.Time) time.Duration {
 	if d.Phase != roller.PhaseRolling || len(d.Actions) > 0 || len(d.Progress.Restarts) == 0 {
 		return d.Again

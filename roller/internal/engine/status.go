@@ -13,9 +13,9 @@ import (
 
 // The types of a Status's conditions.
 const (
-	// ConditionReady is True while all nodes are ready and as they should be. Else its reason is the phase.
+	// ConditionReady is True while all nodes are ready and up to date. Otherwise its reason is the phase.
 	ConditionReady = "Ready"
-	// ConditionBlocked is there while a node waits for something that does not come by itself. Its reason is the rule.
+	// ConditionBlocked is present while a node waits for something that does not end with time. Its reason is the rule.
 	ConditionBlocked = "Blocked"
 )
 
@@ -23,18 +23,18 @@ const (
 type Status struct {
 	Conditions []v1.Condition `json:"conditions"`
 	Phase      roller.Phase   `json:"phase"`
-	// Expected is when all is likely to be rolled, to the minute; empty while nothing is under way, or if it is unknown.
+	// Expected is when the roll will likely be complete, to the minute; empty while no restart is in progress, or if it is unknown.
 	Expected string `json:"expected,omitempty"`
-	// Nodes summarizes the nodes that need something, or are not ready.
+	// Nodes summarizes the nodes that need an action, or are not ready.
 	Nodes map[string]string `json:"nodes,omitempty"`
 }
 
-// turns are the rules that only mean that it is not a node's turn yet.
+// turns are the rules that only mean that other nodes go first.
 var turns = []roller.Rule{
 	roller.RuleOrder, roller.RuleLimit, roller.RuleBatch, roller.RuleSettle, roller.RuleUnderWay, roller.RuleRack, roller.RuleLeaders,
 }
 
-// Obstacle is the first thing that keeps a node, other than that it is not its turn; false if there is none.
+// Obstacle returns the first block of a node other than its turn; false if there is none.
 func Obstacle(a roller.Assessment) (roller.Block, bool) {
 	i := slices.IndexFunc(a.Blocks, func(b roller.Block) bool { return !slices.Contains(turns, b.Rule) })
 	if i < 0 {
@@ -58,7 +58,7 @@ func summary(d roller.Decision, now time.Time, before string) Status {
 		}
 	}
 	var last Status
-	_ = json.Unmarshal([]byte(before), &last) // what can't be understood has no times to keep
+	_ = json.Unmarshal([]byte(before), &last) // without a valid summary there are no times to keep
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
 		c.LastTransitionTime = now.UTC().Format(time.RFC3339)
@@ -112,7 +112,7 @@ func missing(d roller.Decision) string {
 	return fmt.Sprintf("of %d nodes %s", len(d.Nodes), strings.Join(parts, ", "))
 }
 
-// Line describes in one line what a node needs and what blocks it; empty if it is ready and needs nothing. It omits what changes from
+// Line describes in one line what a node needs and what blocks it; empty if it is ready and needs nothing. It omits values that change from
 // second to second.
 func Line(a roller.Assessment) string {
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 )
 
-// Describe returns an outcome in words: whether something went wrong, a reason, and what happened.
+// Describe describes an outcome: whether it is a failure, a reason, and a note.
 func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 	a := o.Action
 	what, done := "restarted", "Restarted"
@@ -40,7 +40,7 @@ func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 	return false, done, note
 }
 
-// describeElection is Describe for partitions that a node should lead again. That it does not is no harm.
+// describeElection is Describe for an election. A failed one does no harm.
 func describeElection(o actuate.Outcome) (warning bool, reason, note string) {
 	count := 0
 	for _, partitions := range o.Action.Partitions {
@@ -52,7 +52,7 @@ func describeElection(o actuate.Outcome) (warning bool, reason, note string) {
 	return false, "LeadersNotElected", fmt.Sprintf("node %d does not lead %d partitions that it should: %v", o.Action.Node, count, o.Err)
 }
 
-// changes names the keys.
+// changes lists the changed keys.
 func changes(a roller.Action) string {
 	text := ""
 	for _, c := range slices.Concat(a.Changes.Global, a.Changes.StoredGlobal) {

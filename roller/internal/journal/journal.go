@@ -1,4 +1,4 @@
-// Package journal keeps a roller's progress in a ConfigMap, so that another one continues where the last one stopped.
+// Package journal stores a roller's progress in a ConfigMap, so that another roller can continue where the last one stopped.
 package journal
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// ManagedBy is the value of the label app.kubernetes.io/managed-by on what the roller made. Nothing else is written to.
+	// ManagedBy is the value of the label app.kubernetes.io/managed-by on objects that the roller created. It writes to no others.
 	ManagedBy = "kafka-operators-roller"
 
 	labelManagedBy = "app.kubernetes.io/managed-by"
@@ -38,10 +38,10 @@ type Journal struct {
 	namespace string
 	cluster   string
 
-	seen *corev1.ConfigMap // as it was read or written last
+	seen *corev1.ConfigMap // as last read or written
 }
 
-// New is the journal of a Kafka cluster. The reader must not be a cache.
+// New returns the journal of a Kafka cluster. The reader must not be a cache.
 func New(c client.Client, reader client.Reader, namespace, cluster string) *Journal {
 	return &Journal{client: c, reader: reader, namespace: namespace, cluster: cluster}
 }
@@ -49,7 +49,7 @@ func New(c client.Client, reader client.Reader, namespace, cluster string) *Jour
 // Name returns the name of the ConfigMap.
 func (j *Journal) Name() string { return j.cluster + "-roller" }
 
-// Load reads the journal: the progress, and who paused the roller, if anybody did. One that is not there is a beginning.
+// Load reads the journal: the progress, and the name of a client that paused the roller, if one did. A missing journal is an empty one.
 func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, err error) {
 	stored := &corev1.ConfigMap{}
 	err = j.reader.Get(ctx, client.ObjectKey{Namespace: j.namespace, Name: j.Name()}, stored)
@@ -77,7 +77,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	return p, paused, nil
 }
 
-// Status is the status that was stored when the journal was loaded last; empty if none was.
+// Status returns the status that was stored when the journal was last loaded; empty if none was.
 func (j *Journal) Status() string {
 	if j.seen == nil {
 		return ""
@@ -125,7 +125,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	return nil
 }
 
-// owners returns the Kafka object that the StrimziPodSets belong to, if they belong to one: with it, Kubernetes deletes the journal.
+// owners returns the Kafka object that the StrimziPodSets belong to, if there is one: Kubernetes deletes the journal together with it.
 func (j *Journal) owners(ctx context.Context) ([]metav1.OwnerReference, error) {
 	sets := &podset.StrimziPodSetList{}
 	if err := j.reader.List(ctx, sets, client.InNamespace(j.namespace), client.MatchingLabels{v1.LabelCluster: j.cluster}); err != nil {

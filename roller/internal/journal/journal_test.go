@@ -22,11 +22,11 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// desk is an API server, and how often somebody wrote to it.
+// desk is an API server that counts writes.
 type desk struct {
 	client.Client
 	writes int
-	get    error // of the next reads
+	get    error // the error of the next reads
 }
 
 func newDesk(objects ...client.Object) *desk {
@@ -113,7 +113,7 @@ func TestNothingIsWrittenIfNothingChanged(t *testing.T) {
 	g.Expect(d.writes).To(Equal(2))
 }
 
-// Two rollers that both believe to lead: the one that writes last must not act on what it read before the other wrote.
+// If two rollers both believe that they lead, the second write fails, because its roller read the journal before the first write.
 func TestWhoReadBeforeAnotherWroteCannotWrite(t *testing.T) {
 	g := NewWithT(t)
 	d := newDesk()

@@ -1,4 +1,4 @@
-// Package lease keeps two rollers from working on one Kafka cluster: the active one holds its Lease (docs/decisions/two-rollers.md).
+// Package lease prevents two rollers from working on one Kafka cluster: the active one holds its Lease (docs/decisions/two-rollers.md).
 package lease
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// duration is how long a Lease is held without being renewed. A look that takes longer than that does nothing any more.
+// duration is how long a Lease is held without renewal. A look that takes longer carries out nothing more.
 const duration = 30 * time.Second
 
-// Name is that of the Lease of a Kafka cluster, in the namespace of its pods.
+// Name returns the name of the Lease of a Kafka cluster, in the namespace of its pods.
 func Name(cluster string) string { return cluster + "-roller-leader" }
 
 // Lease is the Lease of one Kafka cluster. It is not safe for concurrent use.
 type Lease struct {
-	// Client asks the API server, and no cache.
+	// Client reads from the API server, and from no cache.
 	Client             client.Client
 	Namespace, Cluster string
 	// Identity identifies this process.
 	Identity string
-	// Elected: the same Lease elects the leader among the replicas of a Deployment, so that it is not given back here.
+	// Elected means that the same Lease elects the leader among the replicas of a Deployment, so that this package does not release it.
 	Elected bool
-	// Now is the clock.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
-// HeldError describes who holds a Lease.
+// HeldError names the holder of a Lease.
 type HeldError struct {
 	Lease, Holder string
-	// Until is when it expires unless it is renewed.
+	// Until is when the Lease expires unless it is renewed.
 	Until time.Time
 }
 
@@ -46,7 +46,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%v: %s holds Lease %s until %s at least", engine.ErrHeld, e.Holder, e.Lease, e.Until.UTC().Format(time.TimeOnly))
 }
 
-// Is makes it an engine.ErrHeld.
+// Is makes errors.Is report an engine.ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == engine.ErrHeld }
 
 // Acquire acquires or renews the Lease. It fails with a HeldError while another process holds it.
@@ -76,7 +76,7 @@ func (l *Lease) Acquire(ctx context.Context) error {
 	return l.wrap("taken", l.Client.Update(ctx, stored))
 }
 
-// Verify returns nil if the Lease is ours at this moment.
+// Verify returns nil if this process holds the Lease now.
 func (l *Lease) Verify(ctx context.Context) error {
 	stored, err := l.get(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *Lease) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Release gives the Lease back if it is ours.
+// Release releases the Lease if this process holds it.
 func (l *Lease) Release(ctx context.Context) error {
 	if l.Elected {
 		return nil
@@ -111,7 +111,7 @@ func (l *Lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return stored, l.Client.Get(ctx, client.ObjectKey{Namespace: l.Namespace, Name: Name(l.Cluster)}, stored)
 }
 
-// take makes the Lease ours in memory.
+// take sets this process as the holder, in memory.
 func (l *Lease) take(lease *coordinationv1.Lease, now time.Time) {
 	at := metav1.NewMicroTime(now)
 	if _, holder := held(lease); holder != l.Identity {

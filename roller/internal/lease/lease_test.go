@@ -53,7 +53,7 @@ func TestTwoRollersExcludeEachOther(t *testing.T) {
 	g.Expect(deployment.Acquire(t.Context())).To(Succeed(), "at once")
 }
 
-// The Lease by which replicas elect a leader is the election's to renew and to give back.
+// The leader election renews and releases the Lease by which replicas elect a leader.
 func TestTheLeaseOfAnElectionIsLeftToIt(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -1,5 +1,5 @@
-// Package metrics counts what the roller does, and shows what it waits for. All series of a Kafka cluster are there from the first scrape
-// after it was found.
+// Package metrics counts the roller's actions, and shows what it waits for. All series of a Kafka cluster exist from the first scrape after
+// it was found.
 package metrics
 
 import (
@@ -11,7 +11,7 @@ import (
 
 const prefix = "strimzi_roller_"
 
-// Metrics are those of all Kafka clusters.
+// Metrics are the metrics of all Kafka clusters.
 type Metrics struct {
 	clusters    prometheus.Gauge
 	inProgress  *prometheus.GaugeVec
@@ -26,11 +26,11 @@ type Metrics struct {
 	looks       *prometheus.CounterVec
 }
 
-// Cluster is the metrics of one Kafka cluster. It implements engine.Reporter and engine.FailureReporter.
+// Cluster contains the metrics of one Kafka cluster. It implements engine.Reporter and engine.FailureReporter.
 type Cluster struct {
 	own prometheus.Labels
 	all *Metrics
-	m   *Metrics // with the labels of the cluster filled in
+	m   *Metrics // with the labels of the cluster
 }
 
 var (
@@ -78,7 +78,7 @@ func New(registry prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Of returns the metrics of a Kafka cluster, which are shown from now on.
+// Of returns the metrics of a Kafka cluster, which are exposed from now on.
 func (m *Metrics) Of(namespace, cluster string) *Cluster {
 	c := &Cluster{own: prometheus.Labels{"namespace": namespace, "cluster": cluster}, all: m}
 	c.m = &Metrics{
@@ -110,7 +110,7 @@ func (m *Metrics) Of(namespace, cluster string) *Cluster {
 	return c
 }
 
-// Forget takes the metrics of the Kafka cluster away.
+// Forget removes the metrics of the Kafka cluster.
 func (c *Cluster) Forget() {
 	c.all.clusters.Dec()
 	for _, v := range []interface {

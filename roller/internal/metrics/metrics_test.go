@@ -19,14 +19,14 @@ import (
 
 var _ engine.FailureReporter = &metrics.Cluster{}
 
-// series are all figures that are shown, by name and labels, without those of the Kafka cluster.
+// series returns all samples by name and labels, without the labels of the Kafka cluster.
 func series(g *WithT, registry *prometheus.Registry) map[string]float64 {
 	families, err := registry.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
 	all := map[string]float64{}
 	for _, f := range families {
 		if f.GetName() == "strimzi_roller_clusters" {
-			continue // it is about no single one
+			continue // it has no labels of a cluster
 		}
 		for _, m := range f.GetMetric() {
 			name, cluster := f.GetName(), 0
@@ -45,7 +45,7 @@ func series(g *WithT, registry *prometheus.Registry) map[string]float64 {
 	return all
 }
 
-// constants are the values of all constants of a type, as the source file has them: one that is added later is not forgotten.
+// constants returns all values of a type's constants, read from the source file, so that no later addition is missed.
 func constants(g *WithT, file, of string) []string {
 	source, err := os.ReadFile(file)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -57,7 +57,7 @@ func constants(g *WithT, file, of string) []string {
 	return values
 }
 
-// A series that appears only with its first event has no increase at that event, so that no alert would see it.
+// A series that appears with its first event shows no increase, so no alert would fire.
 func TestAllSeriesAreThereFromTheFirstScrape(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewPedanticRegistry()
@@ -128,7 +128,7 @@ func TestWhatTheFiguresTell(t *testing.T) {
 	}), "what is over is not shown any more")
 }
 
-// A Kafka cluster that is gone is not shown any more, and others stay.
+// The metrics of a deleted Kafka cluster are removed, and those of others stay.
 func TestAClusterThatIsGone(t *testing.T) {
 	g := NewWithT(t)
 	registry := prometheus.NewPedanticRegistry()

@@ -14,19 +14,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// Surroundings are what a command line is read in.
+// Surroundings is the environment of a command line.
 type Surroundings struct {
-	// Program is the path that the program was called by. As kubectl-roller it is a plugin of kubectl.
+	// Program is the path with which the program was called. As kubectl-roller it is a plugin of kubectl.
 	Program string
 	// Version is the output of --version.
 	Version string
 	// Env looks up environment variables.
 	Env func(name string) (string, bool)
-	// Variables lists all of them as NAME=value, to find misspelled names. It may be empty.
+	// Variables lists all variables as NAME=value, to find misspelled names. It may be empty.
 	Variables []string
-	// Namespace returns the namespace of a context, for commands that name none; empty if the context has none.
+	// Namespace returns the namespace of a context, for commands without one; empty if the context has none.
 	Namespace func(kubeconfig, context string) string
-	// Out is where help and completions are printed.
+	// Out receives help and completions.
 	Out io.Writer
 }
 
@@ -42,7 +42,7 @@ roll exits with 0 when all is done, and with 4 when it can't continue.`
   roller roll -n kafka --cluster my-cluster        # show the plan, ask, and do it`
 )
 
-// command is a subcommand with what it does, and the flags that are its own; all others are everybody's.
+// command is a subcommand with its description, and the flags that only it has; all other flags belong to every command.
 type command struct {
 	use, short string
 	flags      []string
@@ -60,8 +60,8 @@ var shorthands = map[string]string{"namespace": "n", "output": "o"}
 
 // Parse reads a command line (without the program's name) and the environment. The strings are warnings, for the log.
 //
-// The error holds everything that is wrong. It is flag.ErrHelp if help, completion or the version was asked for, or no command was given,
-// and that was printed.
+// The error lists all problems. It is flag.ErrHelp if help, completion or the version was requested, or no command was given, and Parse
+// printed that.
 func Parse(args []string, in Surroundings) (Options, []string, error) {
 	d := newDraft()
 	table := d.table()
@@ -88,7 +88,7 @@ func Parse(args []string, in Surroundings) (Options, []string, error) {
 	return d.Options, r.Warnings(), nil
 }
 
-// commandLine makes the commands, with the flags of the table.
+// commandLine creates the commands, with the flags of the table.
 func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Command {
 	root := &cobra.Command{
 		Use: "roller", Short: "Restart the nodes of Kafka clusters safely", Long: long, Example: examples, SilenceErrors: true,
@@ -102,7 +102,7 @@ func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Comm
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "leader-election" { // as it was called before it had the other operators' name
+		if name == "leader-election" { // its former name
 			name = "leader-elect"
 		}
 		return pflag.NormalizedName(name)
@@ -126,7 +126,7 @@ func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Comm
 		for _, name := range c.flags {
 			sub.Flags().AddFlag(flags[name])
 			if name == "output" {
-				_ = sub.RegisterFlagCompletionFunc(name, formats) // it fails for flags that do not exist
+				_ = sub.RegisterFlagCompletionFunc(name, formats) // fails only for flags that do not exist
 			}
 		}
 		root.AddCommand(sub)

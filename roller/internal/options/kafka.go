@@ -12,7 +12,7 @@ type KafkaOptions struct {
 	Files shared.Files
 }
 
-// WithPassword returns the settings with the password, or the client's secret for OAUTHBEARER, that Files.Password holds.
+// WithPassword returns the settings with the password, or the client's secret for OAUTHBEARER, from Files.Password.
 func (k *KafkaOptions) WithPassword(content []byte) credentials.Settings {
 	return shared.WithPassword(k.Settings, content)
 }

@@ -14,7 +14,7 @@ import (
 
 const oauthJSON = `{"sasl.mechanism":"OAUTHBEARER","sasl.oauthbearer.token.endpoint.url":"https://idp/token"}`
 
-// What the topic-operator is told by environment variables, the roller understands in the same way.
+// The roller reads the topic-operator's environment variables with the same meaning.
 func TestHowToReachKafka(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  map[string]string
@@ -106,7 +106,7 @@ func TestHowToReachKafka(t *testing.T) {
 	}
 }
 
-// What contradicts itself is told at the start: a guess would send a password in the clear, or not log in at all.
+// Contradictory settings are reported at the start: a guess would send a password in clear text, or not log in at all.
 func TestWrongWaysToKafka(t *testing.T) {
 	login := map[string]string{"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "plain", "STRIMZI_SASL_USERNAME": "me",
 		"STRIMZI_SASL_PASSWORD": "hush"}

@@ -19,28 +19,28 @@ import (
 
 // Options are all settings.
 type Options struct {
-	// Namespaces are those in which Kafka clusters are rolled. With Cluster there is one, which is Namespace: the nodes are its pods that are
-	// labelled strimzi.io/cluster=Cluster. Without it, the roller serves all Kafka clusters that are assigned to it
+	// Namespaces are those in which Kafka clusters are rolled. With Cluster there is only one, which is Namespace: the nodes are its pods
+	// with the label strimzi.io/cluster=Cluster. Without Cluster, the roller serves all Kafka clusters that are assigned to it
 	// (docs/decisions/who-rolls.md).
 	Namespaces         settings.Namespaces
 	Namespace, Cluster string
-	// Home is the namespace of what belongs to the Deployment itself, and of the Secrets with kubeconfigs.
+	// Home is the namespace of the Deployment's own objects, and of the Secrets with kubeconfigs.
 	Home string
-	// Kafka describes how to reach the brokers, and Controllers at which addresses the controllers can be reached. Without addresses of
-	// brokers both follow from the name of the Kafka cluster.
+	// Kafka describes how to reach the brokers, and Controllers contains the addresses of the controllers. Without addresses of brokers,
+	// both follow from the name of the Kafka cluster.
 	Kafka       KafkaOptions
 	Controllers []string
 	// Remotes are further Kubernetes clusters with nodes of the same Kafka cluster; Central is the id of the one where the roller runs.
 	Remotes []clusters.Remote
 	Central string
-	// RemotesFrom names a ConfigMap in Home that lists the Remotes instead; empty without.
+	// RemotesFrom names a ConfigMap in Home that lists the Remotes instead; empty if there is none.
 	RemotesFrom string
 
 	Policy  roller.Policy
 	Windows windows.Windows
-	// StuckAfter is how long a pod must have been without a place or a container before that means that it is stuck.
+	// StuckAfter is how long a pod must have been unscheduled, or without a container, before it counts as stuck.
 	StuckAfter time.Duration
-	// Interval is how often the roller looks when nothing seems to be to do.
+	// Interval is how often the roller looks while there seems to be nothing to do.
 	Interval time.Duration
 	// Timeout bounds each part of an observation.
 	Timeout time.Duration
@@ -50,7 +50,7 @@ type Options struct {
 	LeaderElection bool
 	Log            logging.Options
 
-	// Kubeconfig and Context say which Kubernetes cluster is meant, as kubectl does.
+	// Kubeconfig and Context select the Kubernetes cluster, as with kubectl.
 	Kubeconfig, Context string
 
 	// plan, explain and roll only.
@@ -61,7 +61,7 @@ type Options struct {
 	Node    string
 }
 
-// draft is Options while they are read.
+// draft contains the Options while they are being parsed.
 type draft struct {
 	Options
 	kafka *credentials.Settings
@@ -78,8 +78,8 @@ func newDraft() *draft {
 	}
 }
 
-// complete derives what was not given, and checks what belongs together. contextNamespace returns the namespace of the kubeconfig's
-// context.
+// complete derives missing settings, and checks settings that depend on each other. contextNamespace returns the namespace of the
+// kubeconfig's context.
 func (d *draft) complete(r *settings.Reading, contextNamespace func(kubeconfig, context string) string) {
 	if !r.Given(envNamespace) && d.Command != "run" && contextNamespace != nil {
 		if name := contextNamespace(d.Kubeconfig, d.Context); name != "" {
@@ -101,7 +101,7 @@ func (d *draft) complete(r *settings.Reading, contextNamespace func(kubeconfig, 
 	d.check(r)
 }
 
-// check rejects settings that can't work, before anything is done.
+// check rejects settings that can't work, before the program does anything.
 func (d *draft) check(r *settings.Reading) {
 	all := d.Command == "run" && d.Cluster == ""
 	if d.Cluster == "" && d.Command != "run" {

@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-// where is what every command line needs.
+// where are the arguments that each command line needs.
 var where = []string{"--namespace=ns", "--cluster=my-cluster", "--bootstrap-servers=a:9092, b:9092"}
 
 func parse(env map[string]string, args ...string) (options.Options, error) {
@@ -64,7 +64,7 @@ func TestTheNodeOfExplainStandsAnywhere(t *testing.T) {
 	}
 }
 
-// Each wrong setting is named, with its value and what would be right; all at once where they do not hide each other.
+// Each wrong setting is reported with its value and the accepted values. All are reported at once, unless one hides another.
 func TestWrongSettings(t *testing.T) {
 	for _, c := range []struct {
 		args []string
@@ -126,7 +126,7 @@ func TestHelpNamesEachVariable(t *testing.T) {
 	}
 }
 
-// Who says nothing gets help, and no Deployment.
+// Without a command the program prints help, and does not run as a Deployment.
 func TestNoCommandPrintsHelp(t *testing.T) {
 	g := NewWithT(t)
 	for _, args := range [][]string{nil, where} {
@@ -143,7 +143,7 @@ func TestNoCommandPrintsHelp(t *testing.T) {
 	g.Expect(out.String()).To(Equal("roller v1.2.3\n"))
 }
 
-// What users of kubectl are used to.
+// Flags that users know from kubectl.
 func TestFlagsAreThoseOfKubectl(t *testing.T) {
 	g := NewWithT(t)
 	o, err := parse(nil, "plan", "-n", "ns", "--cluster=c", "-o", "json", "--kubeconfig=/k", "--context", "there")
@@ -184,7 +184,7 @@ func TestFlagsOfOtherCommandsAreUnknown(t *testing.T) {
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("unknown flag: --yes")))
 }
 
-// Everything that is wrong is reported at once, and what nobody reads is named.
+// All errors are reported at once, and unknown variables are named.
 func TestAllErrorsAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	around := in(map[string]string{"STRIMZI_ROLLER_STALL": "soon", "STRIMZI_ROLLER_FORBID": "fun"}, io.Discard)
@@ -200,7 +200,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	g.Expect(warnings).To(ConsistOf(ContainSubstring("did you mean STRIMZI_ROLLER_MAX_UNAVAILABLE?")))
 }
 
-// Command lines that worked before go on to work.
+// Command lines of earlier versions still work.
 func TestFlagsThatWereRenamedOrRepeated(t *testing.T) {
 	g := NewWithT(t)
 	o, err := parse(nil, append([]string{"run", "--leader-election", "--log-json", "--http-address=:1", "--max-unavailable=2",
@@ -213,7 +213,7 @@ func TestFlagsThatWereRenamedOrRepeated(t *testing.T) {
 		o.Kafka.Protocol}).To(Equal([]any{true, true, credentials.ProtocolSSL}))
 }
 
-// Without a name, all Kafka clusters of the namespaces are served, at the addresses that follow from their names.
+// Without a name, the roller serves all Kafka clusters of the namespaces, at addresses derived from their names.
 func TestWhatADeploymentServes(t *testing.T) {
 	g := NewWithT(t)
 	o, err := parse(map[string]string{"STRIMZI_NAMESPACE": "b, a", "POD_NAMESPACE": "operators"}, "run")

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
 )
 
-// The variables that more than one place names.
+// The variables that are used in several places.
 const (
 	envNamespace   = "STRIMZI_NAMESPACE"
 	envCluster     = "STRIMZI_CLUSTER_NAME"
@@ -52,7 +52,7 @@ func (d *draft) scope() []settings.Setting {
 
 func (d *draft) policy() []settings.Setting {
 	p := &d.Policy
-	share := func(s settings.Setting) settings.Setting { // all of these are ours, and have flags without the variables' ROLLER
+	share := func(s settings.Setting) settings.Setting { // all of these are ours, and have flags without ROLLER
 		s.Added, s.Flag = true, strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(s.Env, "STRIMZI_ROLLER_")), "_", "-")
 		return s
 	}
@@ -91,7 +91,7 @@ func (d *draft) policy() []settings.Setting {
 // kafkaFlags are the flags that do not follow from the variables.
 var kafkaFlags = map[string]string{"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "bootstrap-servers", envControllers: "bootstrap-controllers"}
 
-// kafkaGroups are the settings of all programs, and the roller's own.
+// kafkaGroups returns the settings of all programs, and the roller's own.
 func (d *draft) kafkaGroups() []settings.Group {
 	groups := d.kafka.Groups()
 	secrets := d.kafka.Namespace()
@@ -181,7 +181,7 @@ func fraction(text string) (float64, error) {
 	return f, nil
 }
 
-// not is the opposite of a boolean.
+// not parses a boolean, and returns its opposite.
 func not(text string) (bool, error) {
 	value, err := settings.Bool(text)
 	return !value, err

@@ -8,9 +8,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// placement makes the constraints of partitions with three replicas: uniformly random, or one replica in each of three racks (the rack of a
-// broker is its number modulo 3) with a share of the partitions placed without regard to racks. limit is how many replicas of a partition
-// may be down at once: 1 is min.insync.replicas 2, and 2 is 1.
+// placement returns the constraints of partitions with three replicas: placed at random, or one in each of three racks (the rack of a
+// broker is its number modulo 3) except for a share of unaware partitions. limit is how many replicas of a partition may be down at once: 1
+// stands for min.insync.replicas 2, and 2 for 1.
 func placement(brokers, partitions int, racks bool, unaware float64, limit int32) *packing.Input {
 	random := rand.New(rand.NewPCG(uint64(brokers), uint64(partitions)))
 	in := &packing.Input{Items: brokers, Offsets: []int32{0}}

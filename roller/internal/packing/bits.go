@@ -2,7 +2,7 @@ package packing
 
 import "math/bits"
 
-// bitset is a set of small numbers. All that are used together have the same length.
+// bitset is a set of small numbers. All bitsets that are used together have the same length.
 type bitset []uint64
 
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
@@ -11,7 +11,7 @@ func (b bitset) has(i int32) bool { return b[i>>6]&(1<<(uint(i)&63)) != 0 }
 func (b bitset) add(i int32)      { b[i>>6] |= 1 << (uint(i) & 63) }
 func (b bitset) drop(i int32)     { b[i>>6] &^= 1 << (uint(i) & 63) }
 
-// unite adds all of o.
+// unite adds all numbers of o.
 func (b bitset) unite(o bitset) {
 	o = o[:len(b)]
 	for w := range b {
@@ -19,7 +19,7 @@ func (b bitset) unite(o bitset) {
 	}
 }
 
-// common is how many numbers both have.
+// common returns how many numbers both sets have.
 func (b bitset) common(o bitset) int {
 	n := 0
 	o = o[:len(b)]
@@ -46,7 +46,7 @@ func (b bitset) empty() bool {
 	return true
 }
 
-// relation is a symmetric relation between the numbers below n, as one bitset for each of them.
+// relation is a symmetric relation between the numbers below n, with one bitset for each of them.
 type relation struct {
 	words int
 	rows  bitset

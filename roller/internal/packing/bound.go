@@ -2,7 +2,7 @@ package packing
 
 import "fmt"
 
-// Kind describes what proves that items need a number of batches.
+// Kind is the kind of a proof that items need a number of batches.
 type Kind int
 
 // The kinds of a Part. All but KindSearch can be checked with a pencil.
@@ -15,13 +15,13 @@ const (
 	KindWeight
 	// KindConstraint: the items are members of one constraint, divided by its limit.
 	KindConstraint
-	// KindClique: no two of the items may be together.
+	// KindClique: any two of the items must be in different batches.
 	KindClique
-	// KindSearch: all ways to divide the items into one batch less were tried.
+	// KindSearch: an exhaustive search tried to divide the items into one batch less.
 	KindSearch
 )
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	return [...]string{"size", "group", "weight", "constraint", "clique", "search"}[k]
 }
@@ -29,23 +29,23 @@ func (k Kind) String() string {
 // Bound is a number of batches below which no division exists, with its certificate.
 type Bound struct {
 	Batches int
-	// Parts are about different items. No item of one part may be together with one of another, so that their numbers of batches add up.
+	// Parts have disjoint items. No item of one part can be in a batch with one of another, so their numbers of batches add up.
 	Parts []Part
 }
 
-// Part proves that its items need so many batches.
+// Part proves that its items need that many batches.
 type Part struct {
 	Kind    Kind
 	Batches int
-	// Items are those that the proof is about, the lowest first.
+	// Items are the items of the proof, in ascending order.
 	Items []int32
-	// Constraint is that of KindConstraint, else -1.
+	// Constraint is the constraint of KindConstraint, else -1.
 	Constraint int
-	// Group is that of KindGroup, else -1.
+	// Group is the group of KindGroup, else -1.
 	Group int32
 }
 
-// String says it for logs and tests.
+// String describes the part, for logs and tests.
 func (p Part) String() string {
 	switch p.Kind {
 	case KindConstraint:
@@ -63,7 +63,7 @@ func part(kind Kind, batches int, items []int32) Part {
 
 func ceil[N int | int64](a, b N) N { return (a + b - 1) / b }
 
-// boundByCaps is the best bound for the items that follows from a cap alone.
+// boundByCaps returns the best bound for the items that follows from a single cap.
 func (x *instance) boundByCaps(items []int32) Part {
 	best := part(KindClique, 1, items[:1])
 	if size := x.in.MaxSize; size > 0 && ceil(len(items), size) > best.Batches {
@@ -95,7 +95,7 @@ func (x *instance) boundByCaps(items []int32) Part {
 	return best
 }
 
-// boundByConstraint is the best bound that follows from a single constraint, if it is better than floor.
+// boundByConstraint returns the best bound that follows from a single constraint, if it is better than floor.
 func (x *instance) boundByConstraint(floor int) (Part, bool) {
 	best, found := 0, false
 	for c, limit := range x.in.Limits {
@@ -115,8 +115,8 @@ func (x *instance) boundByConstraint(floor int) (Part, bool) {
 	return p, true
 }
 
-// boundByWide is the same for constraints with a limit above 1, counting only those of their members that are among the items.
-// With all items it has nothing to add to boundByConstraint.
+// boundByWide does the same for constraints with a limit above 1, and counts only their members among the items. With all items, it returns
+// the result of boundByConstraint.
 func (x *instance) boundByWide(items []int32, floor int) (Part, bool) {
 	if len(items) == x.n {
 		return x.boundByConstraint(floor)
@@ -146,7 +146,7 @@ func (x *instance) boundByWide(items []int32, floor int) (Part, bool) {
 	return best, found
 }
 
-// distinct are the members in order, each once.
+// distinct returns the members in ascending order, without duplicates.
 func distinct(members []int32) []int32 {
 	s := append([]int32(nil), members...)
 	sortShort(s)

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// cliqueSearch looks for a largest set of items of which each two are related, by branch and bound: the candidates are coloured greedily,
-// and no clique has more of them than there are colours (Tomita and Seki; San Segundo's form with bitsets).
+// cliqueSearch searches for a largest set of items in which any two are related, by branch and bound: it colours the candidates greedily,
+// and no clique contains more of them than there are colours (Tomita and Seki; San Segundo's form with bitsets).
 type cliqueSearch struct {
 	n, words int
 	rows     []bitset // the relation between candidates, by their positions
 	steps    int64
-	enough   int // a clique of that size ends the search
+	enough   int // a clique of this size ends the search
 
 	current, best []int32
-	// levels are the working memory, one for each size that current can have.
+	// levels are the working memory, one for each possible size of current.
 	levels []cliqueLevel
 	done   bool
 }
@@ -24,9 +24,9 @@ type cliqueLevel struct {
 	order, colours                 []int32
 }
 
-// largestClique returns a clique among the items, the largest of all if proven is true, or one of at least enough items. Fewer than atLeast
-// are not of interest: none may be returned then, and proven says that there is none. The items should be ordered so that those that are
-// not related to each other come one after the other, and the search takes at most steps.
+// largestClique returns a clique among the items: the largest of all if proven is true, or one of at least enough items. It may return none
+// if there is none of at least atLeast items, and proven then states that. The search is fastest if unrelated items follow each other, and
+// takes at most steps.
 func largestClique(of relation, not bool, items []int32, atLeast, enough int, steps *int64) (clique []int32, proven bool) {
 	s := newCliqueSearch(of, not, items)
 	s.steps, s.enough = *steps-int64(s.n*s.n), enough
@@ -44,7 +44,7 @@ func largestClique(of relation, not bool, items []int32, atLeast, enough int, st
 	return clique, s.done || s.steps > 0
 }
 
-// found handles a clique that can't be extended.
+// found records a clique that can't be extended, if it is the largest so far.
 func (s *cliqueSearch) found(floor int) {
 	if len(s.current) > max(floor, len(s.best)) {
 		s.best = append(s.best[:0], s.current...)
@@ -52,7 +52,7 @@ func (s *cliqueSearch) found(floor int) {
 	}
 }
 
-// newCliqueSearch copies the relation, or what is not related where not is set, between the items.
+// newCliqueSearch copies the relation between the items, or its complement if not is set.
 func newCliqueSearch(of relation, not bool, items []int32) *cliqueSearch {
 	n := len(items)
 	s := &cliqueSearch{n: n, words: (n + 63) / 64, rows: make([]bitset, n)}
@@ -77,7 +77,7 @@ func (s *cliqueSearch) level(at int) *cliqueLevel {
 	return &s.levels[at]
 }
 
-// expand looks for cliques that are larger than floor and than the best.
+// expand searches for cliques that are larger than floor and than the best one.
 func (s *cliqueSearch) expand(depth, floor int) {
 	s.colour(depth, max(floor, len(s.best))-depth)
 	for at := len(s.levels[depth].order) - 1; at >= 0; at-- {
@@ -91,7 +91,7 @@ func (s *cliqueSearch) expand(depth, floor int) {
 		i := l.order[at]
 		s.current = append(s.current[:depth], i)
 		child := s.level(depth + 1)
-		l = &s.levels[depth] // level may have moved them
+		l = &s.levels[depth] // level may have moved the levels
 		for w := range child.candidates {
 			child.candidates[w] = l.candidates[w] & s.rows[i][w]
 		}
@@ -105,7 +105,7 @@ func (s *cliqueSearch) expand(depth, floor int) {
 	}
 }
 
-// colour colours the candidates, and lists those whose colour is above skip: the others are in no clique that is large enough.
+// colour colours the candidates, and lists those with a colour above skip: the others are in no clique that is large enough.
 func (s *cliqueSearch) colour(depth, skip int) {
 	l := &s.levels[depth]
 	l.order, l.colours = l.order[:0], l.colours[:0]

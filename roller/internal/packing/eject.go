@@ -7,33 +7,34 @@ import (
 )
 
 // ejector searches for a division into fewer batches if only pairs and the size of batches matter. It dissolves one batch, and moves each
-// of its items into the batch from which the fewest items must be ejected; those are placed next, and must not return soon (Bloechliger and
-// Zufferey's PartialCol, a tabu search).
+// of its items into the batch from which the fewest items must be ejected; it places those next, and forbids their return for a while
+// (Bloechliger and Zufferey's PartialCol, a tabu search).
 type ejector struct {
 	x *instance
 	k int
-	// at is the batch of an item, or -1; in are the items of each batch; out are those that have none.
+	// at is the batch of an item, or -1; in are the items of each batch; out are the items without a batch.
 	at   []int16
 	in   []bitset
 	size []int
 	out  []int32
-	// against is how many items of a batch are apart from an item, until when it may not go there, both by item and batch.
+	// against is how many items of a batch are apart from an item, and until is the time until which the item may not go there, both by
+	// item and batch.
 	against []uint16
 	until   []int32
 	random  generator
 	steps   int64
 }
 
-// maxEjectTable limits the tables of an ejector, by items and batches: 24 MiB.
+// maxEjectTable limits the size of an ejector's tables, by items and batches: 24 MiB.
 const maxEjectTable = 4 << 20
 
-// onlyPairs reports whether pairs and MaxSize are all that bears on the items.
+// onlyPairs reports whether pairs and MaxSize are the only restrictions on the items.
 func (x *instance) onlyPairs(items []int32) bool {
 	wide := slices.ContainsFunc(items, func(i int32) bool { return len(x.wides(i)) > 0 })
 	return !wide && len(x.groups) == 0 && x.in.MaxWeight == 0
 }
 
-// eject makes better divisions as long as it can, and leaves the best in the solver.
+// eject improves the division as long as it can, and stores the best one in the solver.
 func (s *solver) eject() {
 	for s.x.onlyPairs(s.items) && s.best.batches()*s.x.n <= maxEjectTable && s.best.batches() > 1 && s.steps > 0 && !s.proven() {
 		e := newEjector(s.x, &s.best)
@@ -45,7 +46,7 @@ func (s *solver) eject() {
 	}
 }
 
-// newEjector begins with all batches but the smallest.
+// newEjector starts with all batches but the smallest.
 func newEjector(x *instance, d *division) *ejector {
 	k := d.batches() - 1
 	e := &ejector{x: x, k: k, at: make([]int16, x.n), in: make([]bitset, k), size: make([]int, k), random: 88172645463325252,
@@ -91,7 +92,7 @@ func (e *ejector) remove(i int32, b int) {
 	e.count(i, b, ^uint16(0))
 }
 
-// count adds by to the number of items in batch b that each item may not be together with.
+// count adds by to the number of items in batch b that each item apart from i conflicts with.
 func (e *ejector) count(i int32, b int, by uint16) {
 	for w, word := range e.x.apart.of(i) {
 		for ; word != 0; word &= word - 1 {
@@ -101,7 +102,7 @@ func (e *ejector) count(i int32, b int, by uint16) {
 	}
 }
 
-// run gives the items in out a batch, until none is left or the steps are used up. It reports whether all items have a batch.
+// run moves the items of out into batches, until none remains or the steps are used up. It reports whether all items have a batch.
 func (e *ejector) run() bool {
 	for now := int32(1); len(e.out) > 0; now++ {
 		if e.steps <= 0 {
@@ -128,7 +129,7 @@ func (e *ejector) run() bool {
 	return true
 }
 
-// choose returns the position in out, and the batch, of the best move: any of those that make the fewest leave.
+// choose returns the position in out, and the batch, of the best move: one of those that eject the fewest items.
 func (e *ejector) choose(now int32) (at, batch int) {
 	at = -1
 	fewest, ties := 0, 0

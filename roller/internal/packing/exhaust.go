@@ -14,29 +14,29 @@ const (
 	impossible
 )
 
-// exhaust tries to divide items into k batches in every way, and ends with a division, with the proof that there is none, or undecided when
-// its steps are used up. It assigns items one after the other, the one with the fewest batches left first, and takes away from the others
-// what that makes impossible. Batches without items are alike, so only the first of them is tried.
+// exhaust searches for a division of the items into k batches by trying all of them. It ends with a division, with the proof that there is
+// none, or undecided when its steps are used up. It assigns one item after the other, the one with the fewest possible batches first, and
+// removes the batches that this makes impossible from the other items. Empty batches are equivalent, so only the first of them is tried.
 type exhaust struct {
 	x     *instance
 	items []int32
 	k     int
 	steps int64
 
-	// domain are the batches that an item may still join, as bits; at is the one that it is in, or -1.
+	// domain contains the batches that an item may still join, as bits; at is its batch, or -1.
 	domain []uint64
 	at     []int8
 	open   bitset // not assigned yet
-	used   int    // batches that have items
+	used   int    // number of batches with items
 	// slots are by batch and wide constraint, grouped by batch and group, size and weight by batch.
 	slots   []slot
 	grouped []int32
 	size    []int32
 	weight  []int64
-	// near is how many wide constraints an item shares with those that are assigned, of the first few of each: of two items the one with more
-	// is decided on first, because more follows from it.
+	// near is how many wide constraints an item shares with assigned items, of the first few of each. Of two items, the one with more is
+	// assigned first, because that has more consequences.
 	near []int32
-	// forced are items with one batch left, assigned are all in their order, trail are the batches that were taken away.
+	// forced are items with one possible batch, assigned are all assigned items in their order, and trail are the removed batches.
 	forced   []int32
 	assigned []int32
 	trail    []removal
@@ -47,13 +47,13 @@ type removal struct {
 	bit  uint64
 }
 
-// The limits of what exhaust is tried on: the bits of a domain, and the memory for its counts.
+// The limits of exhaust: the bits of a domain, and the memory for its counts.
 const (
 	maxExhaustBatches = 64
 	maxExhaustCounts  = 8 << 20
 )
 
-// exhaustively tries k batches. The clique has items that are apart from each other, which begin.
+// exhaustively tries k batches. The items of the clique are pairwise apart, and are assigned first.
 func exhaustively(x *instance, items []int32, k int, clique []int32, steps *int64) (division, outcome) {
 	if len(clique) > k {
 		return division{}, impossible
@@ -88,7 +88,7 @@ func exhaustively(x *instance, items []int32, k int, clique []int32, steps *int6
 func (e *exhaust) begin(clique []int32) outcome {
 	for _, i := range clique {
 		if e.used == e.k {
-			break // an item was forced into the last batch, so which one is the next of the clique's is not a matter of naming any more
+			break // an item was forced into the last batch, so the remaining batches are not equivalent for the clique's next item
 		}
 		if e.at[i] < 0 && !e.assignAll(i, int8(e.used)) {
 			return impossible
@@ -97,7 +97,7 @@ func (e *exhaust) begin(clique []int32) outcome {
 	return e.branch()
 }
 
-// branch decides on the next item.
+// branch assigns the next item.
 func (e *exhaust) branch() outcome {
 	i := e.hardest()
 	if i < 0 {
@@ -119,7 +119,7 @@ func (e *exhaust) branch() outcome {
 	return impossible
 }
 
-// hardest is the item that has the fewest batches left, or -1 if all are assigned.
+// hardest returns the unassigned item with the fewest possible batches, or -1 if all are assigned.
 func (e *exhaust) hardest() int32 {
 	best, fewest, most := int32(-1), 0, int32(0)
 	for w, word := range e.open {
@@ -136,7 +136,7 @@ func (e *exhaust) hardest() int32 {
 	return best
 }
 
-// assignAll assigns an item, and all that have only one batch left because of it. It reports false if an item has none.
+// assignAll assigns an item, and all items that have only one possible batch as a result. It returns false if an item has none.
 func (e *exhaust) assignAll(i int32, b int8) bool {
 	e.forced = e.forced[:0]
 	if !e.assign(i, b) {
@@ -187,7 +187,7 @@ func (e *exhaust) assign(i int32, b int8) bool {
 	return e.takeFull(at) && ok
 }
 
-// takeFull takes the batch away from the items that its size or its weight has no place for.
+// takeFull removes the batch from the items for which its size or weight leaves no room.
 func (e *exhaust) takeFull(b int) bool {
 	in, bit, ok := e.x.in, uint64(1)<<b, true
 	if in.MaxSize > 0 && int(e.size[b]) == in.MaxSize {
@@ -217,12 +217,12 @@ func (e *exhaust) takeFromSet(set bitset, bit uint64) bool {
 	return ok
 }
 
-// takeOpen is take for an item that may be assigned already, or none of those that are searched.
+// takeOpen is take for an item that may already be assigned, or may not be part of the search.
 func (e *exhaust) takeOpen(i int32, bit uint64) bool {
 	return !e.open.has(i) || e.take(i, bit)
 }
 
-// approach notes that an item was assigned, or with -1 that it is not any more.
+// approach records that an item was assigned, or with -1 that it no longer is.
 func (e *exhaust) approach(i, by int32) {
 	first := e.x.wides(i)
 	first = first[:min(len(first), 64)]
@@ -234,7 +234,7 @@ func (e *exhaust) approach(i, by int32) {
 	e.steps -= 4 * int64(len(first))
 }
 
-// take takes one batch away from an item that is not assigned. It reports false if that was the last.
+// take removes one batch from an unassigned item. It returns false if that was the last.
 func (e *exhaust) take(i int32, bit uint64) bool {
 	if e.domain[i]&bit == 0 {
 		return true
@@ -248,7 +248,7 @@ func (e *exhaust) take(i int32, bit uint64) bool {
 	return e.domain[i] != 0
 }
 
-// undo takes back what was assigned and taken away since there were so many of each.
+// undo reverts all assignments and removals after the given numbers of each.
 func (e *exhaust) undo(assigned, trail, used int) {
 	x := e.x
 	for _, i := range e.assigned[assigned:] {

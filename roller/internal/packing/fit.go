@@ -2,17 +2,17 @@ package packing
 
 import "slices"
 
-// filler fills one batch after the other, and knows at each moment which items the current one could take.
+// filler fills one batch after the other, and tracks which items the current batch can take.
 type filler struct {
 	x *instance
-	// barred are the items that the batch can't take, for another reason than their weight; its own items are among them.
+	// barred are the items that the batch can't take for another reason than their weight, including its own items.
 	barred bitset
 	batch  []int32
 	weight int64
-	// slots are how the wide constraints stand, grouped is how many of the batch are in each group.
+	// slots are the states of the wide constraints, and grouped is how many items of the batch each group has.
 	slots   []slot
 	grouped []int32
-	// steps is how much work was done.
+	// steps counts the work done.
 	steps int64
 
 	left []int32
@@ -58,7 +58,7 @@ func (f *filler) add(i int32) {
 	f.steps += int64(len(f.barred)) + 2*int64(len(x.wides(i)))
 }
 
-// next begins a batch.
+// next starts a batch.
 func (f *filler) next() {
 	if len(f.batch) > f.x.n/8 {
 		copy(f.slots, f.x.slots)
@@ -77,7 +77,7 @@ func (f *filler) next() {
 	f.weight = 0
 }
 
-// division is how items are divided: the items batch after batch, and where each batch ends.
+// division is a division of items: the items batch after batch, and the end of each batch.
 type division struct {
 	items []int32
 	ends  []int32

@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// FuzzPack reads instances of up to eight items from bytes, and compares with the optimum.
+// FuzzPack decodes instances of up to eight items, and compares the result with the optimum.
 func FuzzPack(f *testing.F) {
 	f.Add([]byte{3, 0, 0, 0, 7, 1})
 	f.Add([]byte{8, 2, 1, 9, 0x0f, 1, 0xf0, 2, 0x3c, 1, 0xff, 3})

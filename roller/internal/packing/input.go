@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// MaxItems is how many items there may be. Memory grows with the square of their number: 32 MiB at the limit, 125 KiB for 1,000.
+// MaxItems is the maximum number of items. Memory grows with its square: 32 MiB at the limit, 125 KiB for 1,000.
 const MaxItems = 1 << 14
 
 // DefaultSteps is the maximum number of steps of Pack if Input.Steps is 0.
@@ -13,31 +13,31 @@ const DefaultSteps = 300_000_000
 
 // Input is the input of Pack. Pack does not change the slices, and the caller may reuse them after it returns.
 type Input struct {
-	// Items is how many there are. They are numbered from 0 in the order of preference: the lower, the earlier.
+	// Items is the number of items. They are numbered from 0 in the order of preference: a lower item goes earlier.
 	Items int
 
-	// Offsets, Members and Limits are the constraints, laid flat because there may be 200,000 of them: at most Limits[c], which is at least 1,
-	// of the items Members[Offsets[c]:Offsets[c+1]] may be in one batch. There is one offset more than limits. The order of members means
-	// nothing, and a member that is named twice counts once.
+	// Offsets, Members and Limits are the constraints, as flat slices because there may be 200,000 of them: at most Limits[c], which is at
+	// least 1, of the items Members[Offsets[c]:Offsets[c+1]] may be in one batch. There is one offset more than limits. The order of
+	// members does not matter, and a duplicate counts once.
 	Offsets []int32
 	Members []int32
 	Limits  []int32
 
-	// MaxSize is how many items a batch may have; 0: any number.
+	// MaxSize is the maximum number of items in a batch; 0 means any number.
 	MaxSize int
-	// Groups has the group of each item (the rack of a broker); a negative one: the item has none, and MaxPerGroup does not bear on it. Empty:
-	// no item has one.
+	// Groups contains the group of each item (the rack of a broker); an item with a negative one has no group, and MaxPerGroup does not
+	// apply to it. If Groups is empty, no item has a group.
 	Groups []int32
-	// MaxPerGroup is how many items of one group a batch may have; 0: any number.
+	// MaxPerGroup is the maximum number of items of one group in a batch; 0 means any number.
 	MaxPerGroup int
-	// Weights has the weight of each item (how many partitions a broker leads), at least 0. Empty: nothing weighs anything.
+	// Weights contains the weight of each item (how many partitions a broker leads), at least 0. If it is empty, all weights are 0.
 	Weights []int64
 	// MaxWeight is the maximum weight of a batch of two or more items; 0: no limit. A heavier item gets its own batch.
 	MaxWeight int64
 
-	// Steps is how many steps the search for fewer batches and for a better bound may take, after the first division is found; 0:
-	// DefaultSteps. A step is a visit to one word or one constraint, one to three nanoseconds. Easy inputs need few of them: the search ends
-	// when it can't get better.
+	// Steps is the maximum number of steps of the search for fewer batches and for a better bound, after the first division was found; 0
+	// means DefaultSteps. A step visits one word or one constraint, in one to three nanoseconds. Simple inputs need few of them: the search
+	// ends when no improvement is possible.
 	Steps int64
 }
 
@@ -51,7 +51,7 @@ func invalid(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInput, fmt.Sprintf(format, args...))
 }
 
-// check returns an error that wraps ErrInput if the input makes no sense.
+// check returns an error that wraps ErrInput if the input is invalid.
 func (in *Input) check() error {
 	switch {
 	case in.Items < 0 || in.Items > MaxItems:
@@ -98,10 +98,10 @@ func (in *Input) checkConstraints() error {
 	return nil
 }
 
-// members are the items of constraint c, as they were given.
+// members returns the items of constraint c, as given.
 func (in *Input) members(c int) []int32 { return in.Members[in.Offsets[c]:in.Offsets[c+1]] }
 
-// group is the group that MaxPerGroup bears on, or a negative number.
+// group returns the group to which MaxPerGroup applies, or a negative number.
 func (in *Input) group(i int32) int32 {
 	if in.MaxPerGroup == 0 || len(in.Groups) == 0 {
 		return -1

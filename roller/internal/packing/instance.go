@@ -5,36 +5,36 @@ import (
 	"slices"
 )
 
-// instance is an Input made ready: what two items can't do together is in one relation, and the rest of the constraints is short.
+// instance is a prepared Input: one relation contains all pairs that can't be together, and the remaining constraints are few.
 type instance struct {
 	in *Input
 	n  int
 	// apart has the pairs that can't be in one batch, because of a constraint or a cap.
 	apart relation
-	// pairs is whether there are any.
+	// pairs reports whether there are any.
 	pairs bool
-	// wide are the constraints that pairs don't express: those with a limit of 2 or more that no pair that is apart makes superfluous, once
-	// each.
+	// wide are the constraints that pairs don't express: those with a limit of 2 or more that the pairs in apart don't imply, without
+	// duplicates.
 	wide []wide
-	// slots are what filling batches begins with.
+	// slots are the initial slots of a batch.
 	slots []slot
-	// member are the items of the wide constraints, and of says by item in which it is, as wideOf[of[i]:of[i+1]].
+	// member contains the items of the wide constraints, and wideOf[of[i]:of[i+1]] the wide constraints of item i.
 	member []int32
 	of     []int32
 	wideOf []int32
-	// group is the group of each item that MaxPerGroup bears on, numbered from 0, or -1; groups are their items.
+	// group is the group of each item to which MaxPerGroup applies, numbered from 0, or -1; groups are their items.
 	group  []int32
 	groups []bitset
 }
 
-// wide is the constraint of that number in the Input: at most limit of member[from:to] may be in one batch.
+// wide is the constraint with that number in the Input: at most limit of member[from:to] may be in one batch.
 type wide struct{ from, to, limit, constraint int32 }
 
-// slot is how a wide constraint stands with a batch. It is small, because going from slot to slot is what packing spends its time on.
+// slot is the state of a wide constraint in a batch. It is small, because packing spends most of its time on visiting slots.
 type slot struct {
-	// room is how many more members the batch may have; with the bit many set where more than one is left outside then.
+	// room is how many more members the batch may have; with the bit many set if more than one member will remain outside.
 	room uint16
-	// rest is the exclusive or of all members that are not in the batch: once there is no room, it is the one that is left.
+	// rest is the exclusive or of all members that are not in the batch: without room, it is the only one that remains.
 	rest uint16
 }
 
@@ -51,7 +51,7 @@ func (x *instance) newSlot(w wide) slot {
 	return s
 }
 
-// enter notes that a member joined the batch, and reports whether there is no room for another.
+// enter records that a member joined the batch, and reports whether no room remains.
 func (s *slot) enter(i int32) bool {
 	s.room--
 	s.rest ^= uint16(i)
@@ -63,7 +63,7 @@ func (s *slot) leave(i int32) {
 	s.rest ^= uint16(i)
 }
 
-// near has the pairs that are in any constraint together, whatever its limit, and those that are apart.
+// near returns the pairs that are in any constraint together, whatever its limit, and those that are apart.
 func (x *instance) near() relation {
 	if len(x.wide) == 0 {
 		return x.apart
@@ -95,7 +95,7 @@ func (x *instance) members(w wide) []int32 { return x.member[w.from:w.to] }
 
 func (x *instance) wides(i int32) []int32 { return x.wideOf[x.of[i]:x.of[i+1]] }
 
-// relatePairs handles the constraints with limit 1.
+// relatePairs adds the pairs of the constraints with limit 1.
 func (x *instance) relatePairs() {
 	for c, limit := range x.in.Limits {
 		if limit != 1 {
@@ -112,7 +112,7 @@ func (x *instance) relatePairs() {
 	}
 }
 
-// numberGroups gives the groups small numbers, in the order of their own.
+// numberGroups numbers the groups from 0, in their order.
 func (x *instance) numberGroups() {
 	x.group = make([]int32, x.n)
 	var ids []int32
@@ -153,7 +153,7 @@ func (x *instance) relateByCaps() {
 	}
 }
 
-// collectWide keeps the constraints with a limit above 1 that say something, each once.
+// collectWide collects the constraints with a limit above 1 that are not superfluous, without duplicates.
 func (x *instance) collectWide() {
 	candidates, members := 0, 0
 	for c, limit := range x.in.Limits {
@@ -187,8 +187,8 @@ func (x *instance) collectWide() {
 	}
 }
 
-// superfluous reports whether the pairs that are apart alone keep more than limit of the members from being together: the members are
-// divided into that many sets of which each is apart from each other.
+// superfluous reports whether the pairs that are apart already keep more than limit of the members from being together: the members can be
+// divided into limit sets in which any two are apart.
 func (x *instance) superfluous(members []int32, limit int) bool {
 	if len(members) <= limit || !x.pairs {
 		return len(members) <= limit
@@ -227,7 +227,7 @@ func (x *instance) apartFromAll(i int32, from []int32) bool {
 	return true
 }
 
-// indexWide notes for each item in which of the wide constraints it is.
+// indexWide collects for each item its wide constraints.
 func (x *instance) indexWide() {
 	x.of = make([]int32, x.n+1)
 	for _, i := range x.member {
@@ -248,7 +248,7 @@ func (x *instance) indexWide() {
 	}
 }
 
-// sortShort sorts in place. It is fast for lists of three to five, which nearly all are.
+// sortShort sorts in place. It is fast for lists of three to five, which most of them are.
 func sortShort(s []int32) {
 	if len(s) > 16 {
 		slices.Sort(s)
@@ -261,8 +261,8 @@ func sortShort(s []int32) {
 	}
 }
 
-// wideSet finds wide constraints by their members: a hash table with open addressing. A slot has one more than the position in
-// instance.wide, or 0, and in the bits above some of the hash, so that few of the others are looked at.
+// wideSet finds wide constraints by their members: a hash table with open addressing. A slot contains the position in instance.wide plus 1,
+// or 0 if it is empty, and in the bits above a part of the hash, so that few other constraints are compared.
 type wideSet struct {
 	slots []uint32
 	width int // of a position in the table, and in instance.wide
@@ -273,8 +273,8 @@ func newWideSet(n int) wideSet {
 	return wideSet{make([]uint32, 1<<width), width}
 }
 
-// known reports whether a constraint has the same members, whose limit is lowered if this one's is lower. If not, w is noted as the next
-// one.
+// known reports whether a constraint with the same members exists, and lowers its limit if this one's is lower. If not, it adds w as the
+// next one.
 func (s wideSet) known(x *instance, w wide) bool {
 	hash := uint64(0)
 	for _, i := range x.members(w) {

@@ -6,12 +6,12 @@ import (
 	"slices"
 )
 
-// Packing is Pack's answer.
+// Packing is the result of Pack.
 type Packing struct {
-	// Batches have every item exactly once. Each is sorted, and the one with the lowest item comes first, so that batches of one item are in
-	// the order of the items.
+	// Batches contain every item exactly once. Each is sorted, and the one with the lowest item comes first, so that batches of one item
+	// are in the order of the items.
 	Batches [][]int32
-	// Bound describes how few batches are possible at all, as far as that could be proven.
+	// Bound is the proven lower bound of the number of batches.
 	Bound Bound
 }
 
@@ -67,7 +67,7 @@ func solveComponents(x *instance, f *filler) (division, []Part) {
 	}
 	left := total
 	for at, items := range components {
-		// What one component doesn't use is the others'.
+		// The unused steps of one component remain for the others.
 		budget := left / int64(len(components)-at)
 		s := solver{x: x, items: items, steps: budget}
 		s.solve(f, budget)
@@ -82,7 +82,7 @@ func solveComponents(x *instance, f *filler) (division, []Part) {
 			parts = append(parts, s.bound)
 		}
 	}
-	// Items of different components are apart, so that their cliques are one.
+	// Items of different components are apart, so that their cliques form one clique.
 	if len(clique) > 0 {
 		slices.Sort(clique)
 		parts = append([]Part{part(KindClique, len(clique), clique)}, parts...)
@@ -90,8 +90,7 @@ func solveComponents(x *instance, f *filler) (division, []Part) {
 	return whole, parts
 }
 
-// components are sets of items, as small as possible, such that items of two of them are always apart; the one with the lowest item comes
-// first.
+// components returns the smallest sets of items such that items of two of them are always apart; the one with the lowest item comes first.
 func (x *instance) components() [][]int32 {
 	var found [][]int32
 	left := newBitset(x.n)
@@ -120,7 +119,7 @@ func (x *instance) components() [][]int32 {
 	return found
 }
 
-// batchesOf puts the division in order. Items move to earlier batches as far as there is place for them, the lowest first.
+// batchesOf orders the division. Items move to earlier batches as far as possible, the lowest first.
 func batchesOf(f *filler, d division) [][]int32 {
 	order := make([]int32, 0, len(d.items))
 	for _, batch := range sorted(d) {

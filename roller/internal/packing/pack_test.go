@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// constrained is an input with these constraints, each a limit and the members.
+// constrained returns an input with these constraints, each given as a limit and the members.
 func constrained(items int, constraints ...[]int32) *packing.Input {
 	in := &packing.Input{Items: items, Offsets: []int32{0}}
 	for _, c := range constraints {
@@ -22,7 +22,7 @@ func constrained(items int, constraints ...[]int32) *packing.Input {
 	return in
 }
 
-// pack packs, and holds the answer against the checkers. That of searches is for small instances.
+// pack packs, and verifies the result. It verifies bounds that were found by search only for small instances.
 func pack(g Gomega, in *packing.Input) packing.Packing {
 	p, err := packing.Pack(in)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -101,7 +101,7 @@ func TestItemsThatAreApartByPairsAreAClique(t *testing.T) {
 
 func TestWhatOnlyASearchCanProveIsProvenByIt(t *testing.T) {
 	g := NewWithT(t)
-	// A ring of five: no three are apart from each other, and two batches don't suffice.
+	// A ring of five: no three items are pairwise apart, but two batches don't suffice.
 	p := pack(g, constrained(5, []int32{1, 0, 1}, []int32{1, 1, 2}, []int32{1, 2, 3}, []int32{1, 3, 4}, []int32{1, 4, 0}))
 	g.Expect(p.Batches).To(HaveLen(3))
 	g.Expect(p.Bound.Batches).To(Equal(3))
@@ -110,7 +110,7 @@ func TestWhatOnlyASearchCanProveIsProvenByIt(t *testing.T) {
 
 func TestGroupsThatAreApartFillTheirBatchesOnTheirOwn(t *testing.T) {
 	g := NewWithT(t)
-	// Two halves of three, and no pair between them may be together: 2 x 2 batches with a cap of 2, although 6 / 2 is 3.
+	// Two halves of three items, of which no two from different halves may be together: 2 x 2 batches with a cap of 2, although 6 / 2 is 3.
 	in := &packing.Input{Items: 6, MaxSize: 2, Offsets: []int32{0}}
 	for a := range int32(3) {
 		for b := int32(3); b < 6; b++ {
@@ -150,7 +150,7 @@ func TestInvalidInputsAreRefused(t *testing.T) {
 	}
 }
 
-// TestSmallInstancesAreSolvedBest compares with the optimum that dynamic programming finds.
+// TestSmallInstancesAreSolvedBest compares the result with the optimum from dynamic programming.
 func TestSmallInstancesAreSolvedBest(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	kinds := map[packing.Kind]int{}
@@ -171,7 +171,7 @@ func TestSmallInstancesAreSolvedBest(t *testing.T) {
 	}
 }
 
-// TestRandomInstancesKeepThePromises is about instances that are too large to know the optimum of.
+// TestRandomInstancesKeepThePromises checks instances that are too large to compute the optimum.
 func TestRandomInstancesKeepThePromises(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for n := range 200 {
@@ -190,7 +190,7 @@ func TestRandomInstancesKeepThePromises(t *testing.T) {
 	}
 }
 
-// TestBoundsOfSearchesHold has instances that are small enough for the checker to search again, and starves Pack of steps at every stage.
+// TestBoundsOfSearchesHold checks instances that are small enough to search again, and limits the steps of Pack at each stage.
 func TestBoundsOfSearchesHold(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	kinds := map[packing.Kind]int{}
@@ -231,7 +231,7 @@ func TestPlacementsByRacksAreAsManyBatchesAsRacks(t *testing.T) {
 	}
 }
 
-// TestAThousandthOfPartitionsThatIgnoreRacksCostsLittle has the aim of the issue: at most 1.1 x the bound.
+// TestAThousandthOfPartitionsThatIgnoreRacksCostsLittle checks the aim of the issue: at most 1.1 x the bound.
 func TestAThousandthOfPartitionsThatIgnoreRacksCostsLittle(t *testing.T) {
 	for _, brokers := range []int{50, 100, 300, 1000} {
 		for limit := int32(1); limit <= 2; limit++ {
@@ -262,8 +262,8 @@ func TestRandomPlacementsNeedManyBatches(t *testing.T) {
 func TestConstraintsThatSayNothingNewAreDropped(t *testing.T) {
 	g := NewWithT(t)
 	in := constrained(6,
-		[]int32{3, 0, 1, 2, 3}, []int32{2, 3, 2, 1, 0}, []int32{3, 3, 2, 1, 0, 0}, // the same members, of which the lowest limit counts
-		[]int32{2, 4, 5}, []int32{2, 4, 4, 5}, // never more than the limit
+		[]int32{3, 0, 1, 2, 3}, []int32{2, 3, 2, 1, 0}, []int32{3, 3, 2, 1, 0, 0}, // the same members: the lowest limit counts
+		[]int32{2, 4, 5}, []int32{2, 4, 4, 5}, // can't exceed the limit
 		[]int32{1, 0, 4}, []int32{2, 0, 4, 5}, // two of the three are apart
 		[]int32{2, 1, 4, 5})
 	g.Expect(packing.Wide(in)).To(Equal([]int32{2, 2}))

@@ -7,14 +7,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/packing"
 )
 
-// randomInput is a small instance of any kind: few or many constraints, of one to five members, some of them twice, with limits of 1 to 3,
-// and caps or none.
+// randomInput returns a small instance: few or many constraints of one to five members, some repeated, with limits of 1 to 3, and with or
+// without caps.
 func randomInput(random *rand.Rand, items int) *packing.Input {
 	in := &packing.Input{Items: items, Offsets: []int32{0}}
 	var constraints [][]int32
 	size := random.IntN(4)
 	for range random.IntN(1 + items*items/2) {
-		members := make([]int32, max(size, 2)) // pairs, half of the time, or triples
+		members := make([]int32, max(size, 2)) // pairs in half of the cases, else triples
 		if size == 0 {
 			members = make([]int32, 1+random.IntN(5))
 		}
@@ -51,7 +51,7 @@ func randomInput(random *rand.Rand, items int) *packing.Input {
 	return in
 }
 
-// fewest is the number of batches that are needed, found by dynamic programming over all sets of items: it looks at nothing but the Input.
+// fewest returns the smallest number of batches, by dynamic programming over all sets of items. It uses nothing but the Input.
 func fewest(in *packing.Input) int {
 	allowed := make([]bool, 1<<in.Items)
 	for set := range allowed {
@@ -105,7 +105,7 @@ func mayBeTogether(in *packing.Input, set int) bool {
 	return true
 }
 
-// permuted has the same constraints in another order, with their members in another order.
+// permuted returns the same constraints in another order, with their members in another order.
 func permuted(random *rand.Rand, in *packing.Input) *packing.Input {
 	other := *in
 	other.Members, other.Limits, other.Offsets = nil, nil, []int32{0}

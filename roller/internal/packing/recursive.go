@@ -2,15 +2,15 @@ package packing
 
 import "math/bits"
 
-// largestFirst recursively (Leighton's RLF) divides the items into sets of which no two are related: a set begins with the item that has
-// most relations to the items that are left, and continues with the one that shares most of its relations with the set. On placements by
-// racks the sets are the racks, although racks are not in the input. Caps are ignored: the sets only give firstFit an order. Once the steps
-// are used up, items are taken in their order.
+// largestFirst recursively (Leighton's RLF) divides the items into sets in which no two are related: a set starts with the item that has
+// the most relations to the remaining items, and continues with the one that shares most of its relations with the set. If replicas are
+// placed by racks, the sets are the racks, although the input does not contain racks. Caps are ignored: the sets only define an order for
+// firstFit. When the steps are used up, items are taken in their order.
 type largestFirst struct {
 	of    relation
-	left  bitset // items in no set yet
+	left  bitset // items without a set
 	open  bitset // of these, candidates for the current set
-	shut  bitset // and those related to an item of the set
+	shut  bitset // items without a set that are related to one in the current set
 	steps int64
 }
 
@@ -39,7 +39,7 @@ func recursiveLargestFirst(n int, of relation, items []int32, steps *int64) divi
 	return d
 }
 
-// first is the item that has most relations to those that are left.
+// first returns the item with the most relations to the remaining items.
 func (l *largestFirst) first() int32 {
 	best, most := int32(-1), -1
 	for w, word := range l.open {
@@ -57,7 +57,7 @@ func (l *largestFirst) first() int32 {
 	return best
 }
 
-// following is the item that is related to most of those that the set may not take; among equals, to the fewest of those that it may.
+// following returns the item that is related to most of those that the set can't take; among equals, to the fewest of those that it can.
 func (l *largestFirst) following() int32 {
 	best, most, fewest := int32(-1), -1, 0
 	for w, word := range l.open {

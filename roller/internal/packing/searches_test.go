@@ -12,7 +12,7 @@ import (
 
 const plenty = 1_000_000_000
 
-// TestExhaustDecidesEveryNumberOfBatches tries the search alone, which Pack comes to only where nothing simpler suffices.
+// TestExhaustDecidesEveryNumberOfBatches tests the search alone, which Pack uses only if nothing simpler suffices.
 func TestExhaustDecidesEveryNumberOfBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for n := range 1500 {
@@ -32,7 +32,7 @@ func TestExhaustDecidesEveryNumberOfBatches(t *testing.T) {
 	}
 }
 
-// TestLargestCliqueIsTheLargest compares with trying all sets.
+// TestLargestCliqueIsTheLargest compares the result with a search of all sets.
 func TestLargestCliqueIsTheLargest(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	for range 500 {
@@ -77,7 +77,7 @@ func TestLargestCliqueIsTheLargest(t *testing.T) {
 	}
 }
 
-// TestEjectKeepsTheRules looks at instances of pairs, with a cap or none, on which first fit is far from the best.
+// TestEjectKeepsTheRules checks instances of pairs, with and without a cap, on which first fit is far from the optimum.
 func TestEjectKeepsTheRules(t *testing.T) {
 	random := rand.New(rand.NewPCG(15, 16))
 	better := 0

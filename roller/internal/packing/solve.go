@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// A division that is within one part in closeTo of the bound is worth one part in closeEffort of the steps.
+// If a division is within one part in closeTo of the bound, the search for a better one may take only one part in closeEffort of the steps.
 const closeTo, closeEffort = 20, 60
 
-// solver divides items of which each, by some chain of others, can be together with each other.
+// solver divides one component of the items.
 type solver struct {
 	x     *instance
 	f     *filler
 	items []int32
 	best  division
 	bound Part
-	// clique has items that are apart from each other.
+	// clique contains items that are pairwise apart.
 	clique []int32
 	steps  int64
 	trial  division
 }
 
-// proven reports whether nothing is left to be done.
+// proven reports whether the division is proven to be optimal.
 func (s *solver) proven() bool { return s.best.batches() <= s.bound.Batches }
 
 func (s *solver) solve(f *filler, total int64) {
@@ -51,7 +51,7 @@ func (s *solver) solve(f *filler, total int64) {
 	}
 }
 
-// spend does something with at most so many steps, and returns what is left of them.
+// spend calls do with at most budget steps, and returns the remaining ones.
 func (s *solver) spend(budget int64, do func()) int64 {
 	saved := s.steps
 	s.steps = budget
@@ -61,14 +61,14 @@ func (s *solver) spend(budget int64, do func()) int64 {
 	return left
 }
 
-// raise takes a bound if it is better.
+// raise replaces the bound if p is better.
 func (s *solver) raise(p Part, ok bool) {
 	if ok && p.Batches > s.bound.Batches {
 		s.bound = p
 	}
 }
 
-// fit tries an order.
+// fit tries an order of the items.
 func (s *solver) fit(order []int32) {
 	before := s.f.steps
 	s.f.firstFit(order, &s.trial)
@@ -87,7 +87,7 @@ func (s *solver) fitGroups() {
 	}
 }
 
-// fitRelations tries the items in the order of the groups that the constraints betray, and by how much bears on them.
+// fitRelations tries the items in the order of the groups that the constraints imply, and by the number of their relations.
 func (s *solver) fitRelations() {
 	sets := recursiveLargestFirst(s.x.n, s.x.near(), s.items, &s.steps)
 	s.fit(sets.items)
@@ -105,12 +105,12 @@ func (s *solver) fitRelations() {
 	s.fit(order)
 }
 
-// exhaustIfNear exhausts where that would settle it, before anything else is tried.
+// exhaustIfNear runs exhaust before all other searches if its result would be final.
 func (s *solver) exhaustIfNear() {
 	if s.best.batches() != s.bound.Batches+1 {
 		return
 	}
-	s.findClique() // more informative than an exhausted search
+	s.findClique() // a clique explains more than an exhausted search
 	s.exhaust()
 }
 
@@ -125,7 +125,7 @@ func (s *solver) findClique() {
 	}
 }
 
-// exhaust decides, from the bound upwards, whether so few batches are possible, as long as it can.
+// exhaust decides, from the bound upwards, whether a number of batches is possible, as long as it can.
 func (s *solver) exhaust() {
 	for !s.proven() && s.steps > 0 {
 		budget := s.steps / 2
@@ -177,7 +177,7 @@ func (s *solver) reorder() {
 	}
 }
 
-// generator makes the same numbers each time (Marsaglia's xorshift): what is tried must not depend on anything but the input.
+// generator generates the same numbers each time (Marsaglia's xorshift): the search must not depend on anything but the input.
 type generator uint64
 
 func (g *generator) below(n int) int {

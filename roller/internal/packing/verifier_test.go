@@ -8,16 +8,16 @@ import (
 
 // The errors of the checkers.
 var (
-	// ErrDivision: the batches are not a division of the items that the input allows.
+	// ErrDivision: the batches are no division of the items that the input allows.
 	ErrDivision = errors.New("not an allowed division")
-	// ErrBound: the bound is not proven by its certificate.
+	// ErrBound: the certificate does not prove the bound.
 	ErrBound = errors.New("not a proof")
-	// ErrTooHard: what the certificate says could be checked only by a search that takes too long.
+	// ErrTooHard: checking the certificate would take too long a search.
 	ErrTooHard = errors.New("too much to search through")
 )
 
-// Verify returns nil if the batches have every item exactly once, none of them breaks a constraint or a cap, and they are in the order that
-// Packing promises. Else it returns an error that says what is wrong, and wraps ErrDivision or ErrInput.
+// Verify returns nil if the batches contain each item exactly once, break no constraint or cap, and have the order that Packing promises.
+// Otherwise its error wraps ErrDivision or ErrInput.
 func Verify(in *Input, batches [][]int32) error {
 	if err := in.check(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func Verify(in *Input, batches [][]int32) error {
 	return nil
 }
 
-// mostOf returns the batch that has most of the members, and how many that are.
+// mostOf returns the batch that has most of the members, and their number.
 func mostOf(members []int32, batchOf []int) (batch, most int) {
 	for at, i := range members {
 		n := 1
@@ -92,9 +92,9 @@ func verifyCaps(in *Input, batch []int32) error {
 	return nil
 }
 
-// VerifyBound returns nil if the bound's certificate proves it; else an error that wraps ErrBound, ErrInput or ErrTooHard. The kinds up to
-// KindClique are calculated. The others are searched again in the simplest way, which ends with ErrTooHard after so many steps: a dozen
-// items is what it is for.
+// VerifyBound returns nil if the bound's certificate proves the bound; otherwise its error wraps ErrBound, ErrInput or ErrTooHard. The
+// kinds up to KindClique are calculated. The others are searched again in the simplest way, which returns ErrTooHard after this many steps;
+// it is meant for about a dozen items.
 func VerifyBound(in *Input, bound Bound, steps int) error {
 	if err := in.check(); err != nil {
 		return err
@@ -122,7 +122,7 @@ func VerifyBound(in *Input, bound Bound, steps int) error {
 	return verifyApart(in, func(i, j int32) bool { return partOf[i] != 0 && partOf[j] != 0 && partOf[i] != partOf[j] })
 }
 
-// verifyApart returns an error unless all pairs of the kind can't be in one batch.
+// verifyApart returns an error unless the constraints keep all pairs of the kind apart.
 func verifyApart(in *Input, of func(i, j int32) bool) error {
 	apart := make([]bool, in.Items*in.Items)
 	for c, limit := range in.Limits {
@@ -156,7 +156,7 @@ func verifyPart(in *Input, p Part, steps *int) error {
 	return verifyQuotient(in, p)
 }
 
-// verifyQuotient checks the kinds of which each batch that is allowed has at most capacity, and the items have so much in all.
+// verifyQuotient checks the kinds in which an allowed batch has at most the capacity, and all items together have the given total.
 func verifyQuotient(in *Input, p Part) error {
 	all, capacity := int64(len(p.Items)), int64(in.MaxSize)
 	foreign := func(int32) bool { return false }
@@ -202,7 +202,7 @@ func allowed(in *Input, batch []int32) bool {
 	return verifyCaps(in, batch) == nil
 }
 
-// verifySearch tries all divisions into one batch less.
+// verifySearch tries all divisions into one batch less than the bound.
 func verifySearch(in *Input, p Part, steps *int) error {
 	batches := make([][]int32, 0, p.Batches)
 	var place func(at int) error

@@ -42,7 +42,7 @@ func Plan(w io.Writer, p roller.Plan) error {
 	return nil
 }
 
-// details prints what the table has no room for.
+// details prints what does not fit into the table.
 func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessment) {
 	for i, b := range p.Batches {
 		if b.Split != "" && (i == 0 || b.Split != p.Batches[i-1].Split) {
@@ -94,7 +94,7 @@ func rejected(w io.Writer, p roller.Plan) {
 	}
 }
 
-// unknown prints what may be needed besides.
+// unknown prints the nodes that may need something because a fact is unknown.
 func unknown(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessment) {
 	for _, id := range p.Unknown {
 		fmt.Fprintf(w, "\nNode %d may need something, because this is unknown: %s.\n", id, strings.Join(byID[id].Unknown, "; "))
@@ -134,7 +134,7 @@ func summary(p roller.Plan) string {
 	return text
 }
 
-// rounded is a time of so many seconds for people.
+// rounded returns a duration of so many seconds, rounded for people.
 func rounded(seconds int64) time.Duration {
 	d := time.Duration(seconds) * time.Second
 	if d > 10*time.Minute {
@@ -143,7 +143,7 @@ func rounded(seconds int64) time.Duration {
 	return d
 }
 
-// Node prints all that is known of one node.
+// Node prints everything about one node.
 func Node(w io.Writer, a roller.Assessment) {
 	fmt.Fprintf(w, "Node %d (pod %s, %s)\n", a.Node, a.Name, rolesOf(a))
 	fmt.Fprintf(w, "  state    %s\n", stateOf(a))

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden holds a text against a file in testdata. What stands there is what users' eyes and programs are used to.
+// golden compares a text with a file in testdata. Users and their programs rely on these texts.
 func golden(t *testing.T, name string, text []byte) {
 	t.Helper()
 	g := NewWithT(t)
@@ -34,8 +34,8 @@ func golden(t *testing.T, name string, text []byte) {
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// cluster is three controllers, one of which is held, and six brokers over three racks: one is stuck, one only wants another configuration,
-// one was restarted without success, and one has a topic for itself.
+// cluster returns three controllers, one of which is on hold, and six brokers over three racks: one is stuck, one only needs another
+// configuration, one was restarted without success, and one hosts a topic alone.
 func cluster() (*roller.Snapshot, roller.Progress) {
 	s := &roller.Snapshot{At: noon}
 	quorum := roller.Quorum{Leader: 1}
@@ -104,7 +104,7 @@ func TestAPlanForPrograms(t *testing.T) {
 	g.Expect(string(again)).To(Equal(string(text)), "nothing of it is lost on the way")
 }
 
-// The same cluster is told in the same words each time: what is in maps has an order when it is printed.
+// The same cluster is always described in the same words: maps are printed in a fixed order.
 func TestAPlanIsStable(t *testing.T) {
 	var first bytes.Buffer
 	NewWithT(t).Expect(render.Plan(&first, plan())).To(Succeed())
@@ -127,7 +127,7 @@ func TestAPlanOfNothing(t *testing.T) {
 	g.Expect(out.String()).To(Equal("Nothing to do: 2 nodes are up to date.\n"))
 }
 
-// What is unknown, and what is not ready, is not as it should be.
+// Unknown and unready nodes are shown as such.
 func TestAPlanOfUnknownNodes(t *testing.T) {
 	g := NewWithT(t)
 	s, _ := cluster()

@@ -1,6 +1,6 @@
 // Package windows decides whether a maintenance window is open. Windows are cron expressions as users of Strimzi write them
-// (maintenanceTimeWindows): Quartz's, with seconds first and an optional year last, by UTC. Each second that an expression names is in the
-// window.
+// (maintenanceTimeWindows): Quartz's, with seconds first and an optional year last, in UTC. A window contains each second that its
+// expression matches.
 package windows
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// Windows are all windows. None means always.
+// Windows are all windows. Without any, maintenance is always allowed.
 type Windows struct {
 	texts     []string
 	schedules []cron.Schedule
 }
 
-// days are the names of weekdays. Quartz counts them from 1 for Sunday, the parser from 0, so that numbers can't be passed on.
+// days are the names of weekdays. Quartz counts them from 1 for Sunday, and the parser from 0, so that numbers have to be converted.
 var days = [...]string{"", "SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}
 
-// Parse reads expressions; the error names the one that is wrong.
+// Parse parses expressions; the error names the invalid one.
 func Parse(expressions []string) (Windows, error) {
 	parser := cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
 	var w Windows
@@ -44,7 +44,7 @@ func Parse(expressions []string) (Windows, error) {
 	return w, nil
 }
 
-// weekdays writes numbers of days as names.
+// weekdays replaces numbers of days by names.
 func weekdays(field string) string {
 	var out strings.Builder
 	for i, r := range field {
@@ -58,7 +58,7 @@ func weekdays(field string) string {
 	return out.String()
 }
 
-// Closed means that no window is open, and when the next one opens; empty: one is open.
+// Closed says that no window is open, and when the next one opens; empty if one is open.
 func (w Windows) Closed(now time.Time) string {
 	if len(w.schedules) == 0 {
 		return ""

@@ -41,17 +41,17 @@ const (
 	callTimeout = 40 * time.Second
 	// patientLinger is how long the timed check of one topic waits for those of others.
 	patientLinger = 50 * time.Millisecond
-	// busyLinger and busyEnough let batches grow under sustained load: at the rate at which an API server takes changes, a batch would
-	// else hold a handful of topics.
+	// busyLinger and busyEnough let batches grow under sustained load. Without them, a batch would hold only a handful of topics at the
+	// rate at which an API server accepts changes.
 	busyLinger = 200 * time.Millisecond
 	busyEnough = 64
-	// leavingTimeout bounds what is done after the manager has ended. With the manager's 8 s it fits into the usual grace period of 30 s.
+	// leavingTimeout bounds the work after the manager has ended. With the manager's 8 s it fits into the usual grace period of 30 s.
 	leavingTimeout = 20 * time.Second
-	// name is the operator's in Events, leases and the Kubernetes user agent.
+	// name is the operator's name in Events, Leases and the Kubernetes user agent.
 	name = "strimzi-topic-operator"
 )
 
-// Run runs the operator until ctx ends. It returns an error if the operator could not start, or had to stop by itself.
+// Run runs the operator until ctx ends. It returns an error if the operator can't start or has to stop.
 func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) error {
 	ctrl.SetLogger(log)
 	identify(&o.LeaderElection)
@@ -81,14 +81,14 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		err = fmt.Errorf("run the manager: %w", err)
 	}
 	if ctx.Err() == nil {
-		return err // it ended by itself: another replica, or the next start, goes on
+		return err // the manager ended before the context: another replica, or the next start, continues
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leavingTimeout)
 	defer cancel()
 	return errors.Join(err, leaver.Leave(ctx))
 }
 
-// newLeaver makes what releases KafkaTopics when the operator stops while their namespace, or their Kafka, is being deleted.
+// newLeaver returns the Leaver that releases KafkaTopics when the operator stops while their namespace or their Kafka is being deleted.
 func newLeaver(mgr ctrl.Manager, o options.Options, log logr.Logger) (*release.Leaver, error) {
 	c, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(),
 		Mapper: mgr.GetRESTMapper()})
@@ -109,8 +109,8 @@ func newManager(config *rest.Config, o options.Options, log logr.Logger) (ctrl.M
 	})
 }
 
-// connect makes the Kafka client, and keeps its credentials up to date. It does not ask Kafka anything: the operator starts, and waits,
-// while Kafka is away.
+// connect creates the Kafka client and keeps its credentials up to date. It sends no request: the operator starts while Kafka is
+// unavailable, and waits for it.
 func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metrics.Metrics, changed *notifier,
 	log logr.Logger) (*saramakafka.Admin, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())

@@ -17,7 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
 )
 
-// identify gives a replica that takes part in an election its own name.
+// identify generates a unique identity for a replica that takes part in an election.
 func identify(o *election.Options) {
 	if !o.Enabled || o.Identity != "" {
 		return
@@ -29,16 +29,16 @@ func identify(o *election.Options) {
 	o.Identity = host + "_" + rand.Text()
 }
 
-// gathering is how long a question about the Lease waits for others: those of one batch of changes are asked at the same moment.
+// gathering is how long a read of the Lease waits for others, because the changes of one batch need it at the same moment.
 const gathering = 2 * time.Millisecond
 
-// leads returns how to find out whether this replica holds the Lease: by reading it. A replica that was suspended believes that it leads
-// until it has run for a while.
+// leads returns a function that reads the Lease to check whether this replica holds it. The elector's own state does not suffice: after a
+// replica was suspended, the elector assumes for a while that it still leads.
 func leads(ctx context.Context, api client.Reader, o election.Options) func(context.Context) error {
 	if !o.Enabled {
 		return nil
 	}
-	var questions atomic.Int64 // tells questions apart, so that they travel together
+	var questions atomic.Int64 // a distinct key for each question, so that one batch can hold all of them
 	live := batch.New(ctx, func(n int64) int64 { return n }, func(ctx context.Context, asked []int64) ([]batch.Result[struct{}], error) {
 		return make([]batch.Result[struct{}], len(asked)), holdsLease(ctx, api, o)
 	}, batch.Options{Linger: gathering})

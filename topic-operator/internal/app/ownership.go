@@ -18,11 +18,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/policy"
 )
 
-// identityTimeout bounds one attempt to find out the Kafka cluster's id. Passes wait for it while the id is unknown.
+// identityTimeout bounds one attempt to read the Kafka cluster's id. Passes wait for it while the id is unknown.
 const identityTimeout = 5 * time.Second
 
-// newGuard makes the guard of the operator's cluster. When the operator's own cluster answers again after another one did, all KafkaTopics
-// are looked at again.
+// newGuard returns the guard of the operator's cluster. It requeues all KafkaTopics when the operator's own cluster answers again after
+// another one did.
 func newGuard(admin kafka.Admin, o options.Options, m *metrics.Metrics, armed func(bool), again func(func(*v1.KafkaTopic) bool),
 	log logr.Logger) *identity.Guard {
 	return identity.New(admin, identity.Options{
@@ -41,7 +41,7 @@ func ownershipRules(o options.Options) ownership.Rules {
 		BlockUnknown: o.ClusterIDUnknown == options.ClusterIDUnknownBlock}
 }
 
-// newPolicy loads the namespace policy. After a change of it, the KafkaTopics for which it changed something are looked at again.
+// newPolicy loads the namespace policy. When the policy changes, it requeues the KafkaTopics for which the answer changed.
 func newPolicy(o options.Options, m *metrics.Metrics, again func(func(*v1.KafkaTopic) bool), log logr.Logger) (*policy.Watcher, error) {
 	return policy.Load(o.NamespacePolicyFile, policy.Settings{
 		Log: logging.Slog(log.WithName("policy")),
@@ -55,7 +55,7 @@ func newPolicy(o options.Options, m *metrics.Metrics, again func(func(*v1.KafkaT
 	})
 }
 
-// violation tells the controller what the policy in force forbids.
+// violation returns a function that describes why the policy in force forbids a topic.
 func violation(w *policy.Watcher) func(namespace, topic string) string {
 	return func(namespace, topic string) string { return message(w.Current(), namespace, topic) }
 }
@@ -67,7 +67,7 @@ func message(p *policy.Policy, namespace, topic string) string {
 	return ""
 }
 
-// requeue asks for passes because something outside of the objects has changed.
+// requeue requeues the KafkaTopics that match, because something other than the objects changed.
 func requeue(ctx context.Context, r *controller.Reconciler, which func(*v1.KafkaTopic) bool, log logr.Logger) {
 	if err := r.Requeue(ctx, which); err != nil && !errors.Is(err, context.Canceled) {
 		log.Error(err, "Failed to requeue the KafkaTopics; they are reconciled at the next interval")

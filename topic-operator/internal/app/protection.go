@@ -14,8 +14,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schema"
 )
 
-// schemaInterval is the time between two looks at the schema that the API server publishes. The answers to the operator's own patches come
-// sooner.
+// schemaInterval is the time between two reads of the schema that the API server publishes. The answers to the operator's own patches
+// reveal a change sooner.
 const schemaInterval = 10 * time.Second
 
 // protection tracks whether clusters can be distinguished: the id of the own one is known, and the API server stores it in statuses.
@@ -40,7 +40,7 @@ func (p *protection) clusterIDKept(kept bool) {
 	p.metrics.ProtectionArmed(p.known && !p.drops)
 }
 
-// newSchema makes the watcher of what the API server keeps. All KafkaTopics are looked at again when that changes.
+// newSchema returns the watcher of the fields that the API server keeps. It requeues all KafkaTopics when these change.
 func newSchema(mgr ctrl.Manager, p *protection, again func(func(*v1.KafkaTopic) bool), log logr.Logger) (*schema.Watcher, error) {
 	clientset, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {

@@ -16,7 +16,7 @@ const autoCreateWarning = "It is recommended that auto.create.topics.enable is s
 
 const autoCreateKey = "auto.create.topics.enable"
 
-// review looks at the brokers' configuration once, when Kafka first answers.
+// review checks the brokers' configuration once, when Kafka first answers.
 type review struct {
 	admin interface {
 		kafka.ClusterReader
@@ -51,7 +51,7 @@ func (r *review) Start(ctx context.Context) error {
 	}
 }
 
-// autoCreating returns the brokers that create topics by themselves.
+// autoCreating returns the brokers with auto.create.topics.enable.
 func (r *review) autoCreating(ctx context.Context) ([]string, error) {
 	cluster, err := r.admin.DescribeCluster(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *review) autoCreating(ctx context.Context) ([]string, error) {
 	}
 	resources := make([]kafka.ConfigResource, 0, len(cluster.Brokers))
 	for _, b := range cluster.Brokers {
-		if !b.Fenced { // nobody is there to answer for a fenced one
+		if !b.Fenced { // a fenced broker can't answer
 			resources = append(resources, kafka.BrokerResource(b.ID))
 		}
 	}

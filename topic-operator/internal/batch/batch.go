@@ -14,32 +14,33 @@ type Result[O any] struct {
 	Err   error
 }
 
-// Func carries out a batch. It answers each item, in the items' order; its own error is every item's.
+// Func executes a batch. It returns one result for each item, in the same order; its error applies to all items.
 type Func[I, O any] func(ctx context.Context, items []I) ([]Result[O], error)
 
 // Options tune a Batcher.
 type Options struct {
 	// MaxItems is the largest batch; zero means 500.
 	MaxItems int
-	// MaxInFlight is how many batches may be on their way at once; zero means 1.
+	// MaxInFlight is the largest number of batches that run at once; zero means 1.
 	MaxInFlight int
-	// Linger is the longest that a call waits for company while nothing is on its way; zero sends a lone call at once.
+	// Linger is the longest that a call waits for others while no batch runs; zero sends a single call at once.
 	Linger time.Duration
-	// PatientLinger is the same for calls that are in no hurry (DoPatiently).
+	// PatientLinger is the same for calls that can wait (DoPatiently).
 	PatientLinger time.Duration
-	// BusyLinger is the longest time between two batches under sustained load: the more batches in a row find company waiting, the
-	// longer the next one waits for more, up to this. A request costs Kafka much the same for one topic as for many. Zero never waits.
+	// BusyLinger is the longest time between two batches under sustained load. The more batches in a row leave calls waiting, the longer
+	// the next batch waits for further calls, up to this time: Kafka needs about as long for a request with one topic as for one with many.
+	// Zero never waits.
 	BusyLinger time.Duration
-	// BusyEnough is the number of waiting calls that leave without further waiting; zero means MaxItems.
+	// BusyEnough is the number of waiting calls that starts the next batch at once; zero means MaxItems.
 	BusyEnough int
-	// Observe, if set, is told the size of each batch.
+	// Observe, if set, receives the size of each batch.
 	Observe func(size int)
 }
 
-// Batcher coalesces concurrent calls of one kind. K tells items apart: two items of one key never travel in the same batch, so that a
-// request never says two things about one topic.
+// Batcher combines concurrent calls of one kind into batches. K identifies items: a batch never contains two items with the same key, so
+// that a request never has two entries for one topic.
 type Batcher[K comparable, I, O any] struct {
-	ctx  context.Context // the life of the batches, which outlive the call that happened to start them
+	ctx  context.Context // bounds the batches; a batch outlives the call that started it
 	key  func(I) K
 	do   Func[I, O]
 	opts Options
@@ -49,7 +50,7 @@ type Batcher[K comparable, I, O any] struct {
 	inFlight int
 	timer    *time.Timer
 	deadline time.Time
-	// streak counts the batches in a row that found calls waiting when they were back; lastSent and notBefore space them out.
+	// streak counts the batches in a row that left calls waiting; lastSent and notBefore define the time of the next batch.
 	streak              int
 	lastSent, notBefore time.Time
 }
@@ -73,13 +74,13 @@ func New[K comparable, I, O any](ctx context.Context, key func(I) K, do Func[I, 
 	return &Batcher[K, I, O]{ctx: ctx, key: key, do: do, opts: opts}
 }
 
-// Do carries out one item together with those of other callers. When ctx ends first, Do returns ctx's error; if the item was on its way
-// by then, it may still be carried out.
+// Do executes one item together with those of other callers. When ctx ends first, Do returns ctx's error; an item that was already sent may
+// still be executed.
 func (b *Batcher[K, I, O]) Do(ctx context.Context, item I) (O, error) {
 	return b.wait(ctx, item, b.opts.Linger)
 }
 
-// DoPatiently is Do for a caller in no hurry: it waits a little for company.
+// DoPatiently is Do for a caller that can wait: it waits for others up to PatientLinger.
 func (b *Batcher[K, I, O]) DoPatiently(ctx context.Context, item I) (O, error) {
 	return b.wait(ctx, item, max(b.opts.Linger, b.opts.PatientLinger))
 }
@@ -96,11 +97,11 @@ func (b *Batcher[K, I, O]) wait(ctx context.Context, item I, linger time.Duratio
 	case <-ctx.Done():
 		b.withdraw(c)
 		var none O
-		return none, ctx.Err() // not its cause: the error has to say that this is a context's end, whatever ended it
+		return none, ctx.Err() // not its cause: callers check for a context error, whatever ended the context
 	}
 }
 
-// withdraw takes a call back if it is not on its way yet.
+// withdraw removes a call that was not sent yet.
 func (b *Batcher[K, I, O]) withdraw(c *call[I, O]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,10 +113,10 @@ func (b *Batcher[K, I, O]) withdraw(c *call[I, O]) {
 	}
 }
 
-// schedule sees to it that the pending calls leave within linger. Called with the lock held.
+// schedule makes sure that the pending calls are sent within linger. The caller holds the lock.
 func (b *Batcher[K, I, O]) schedule(linger time.Duration) {
 	if b.inFlight >= b.opts.MaxInFlight {
-		return // they leave when a batch is back
+		return // back schedules them when a batch ends
 	}
 	now := time.Now()
 	linger = max(linger, b.notBefore.Sub(now))
@@ -132,10 +133,10 @@ func (b *Batcher[K, I, O]) schedule(linger time.Duration) {
 	b.timer = time.AfterFunc(linger, b.flush)
 }
 
-// steps is in how many batches the time between them grows to BusyLinger.
+// steps is the number of batches within which the time between two of them grows to BusyLinger.
 const steps = 5
 
-// back takes note of a batch that is answered, and sees to the calls that came meanwhile. Called with the lock held.
+// back handles the end of a batch, and schedules the calls that are pending. The caller holds the lock.
 func (b *Batcher[K, I, O]) back() {
 	b.inFlight--
 	if len(b.pending) == 0 {
@@ -161,7 +162,7 @@ func (b *Batcher[K, I, O]) flush() {
 	b.dispatch()
 }
 
-// dispatch sends as many batches as may be on their way. Called with the lock held.
+// dispatch starts as many batches as may run at once. The caller holds the lock.
 func (b *Batcher[K, I, O]) dispatch() {
 	b.stopTimer()
 	b.lastSent = time.Now()
@@ -186,7 +187,7 @@ func (b *Batcher[K, I, O]) take() []*call[I, O] {
 		keys[k] = struct{}{}
 		taken = append(taken, c)
 	}
-	clear(b.pending[len(rest):]) // or the sent calls stay in memory
+	clear(b.pending[len(rest):]) // otherwise the slice keeps the sent calls in memory
 	b.pending = rest
 	return taken
 }
@@ -214,7 +215,7 @@ func (b *Batcher[K, I, O]) run(calls []*call[I, O]) {
 	}
 }
 
-// carryOut calls the batch's function. A panic in it, or a miscounted answer, fails this batch and no other.
+// carryOut calls the batch's function. A panic in it, or a wrong number of results, fails only this batch.
 func (b *Batcher[K, I, O]) carryOut(items []I) (results []Result[O], err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// gate is a batch function that tells when it has begun and waits for a word to go on.
+// gate is a batch function that announces each call on began, and returns what it receives from goOn.
 type gate struct {
 	began chan []string
 	goOn  chan error
@@ -256,7 +256,8 @@ func TestEveryCallIsAnsweredExactlyOnceUnderLoad(t *testing.T) {
 	g.Expect(wrong.Load()).To(BeZero())
 }
 
-// Under sustained load the time between two batches grows, so that they carry more; when the load ends, a lone call leaves at once again.
+// Under sustained load the time between two batches grows, so that each batch carries more calls. When the load ends, a lone call is sent
+// without delay again.
 func TestBatchesGrowUnderSustainedLoad(t *testing.T) {
 	g := NewWithT(t)
 	gt := newGate()

@@ -1,5 +1,5 @@
-// Package batch lets concurrent single calls travel together: what is asked for while a request is on its way goes with the next one.
+// Package batch combines concurrent single calls into batches: the calls that arrive while a batch runs form the next one.
 //
-// A lone call never waits, and under load the batches grow by themselves; nobody has to choose between latency and throughput.
-// It knows nothing of Kafka, and it holds no queue: each item has a caller that waits for it.
+// A single call never waits, and batches grow with the load, so that nobody has to choose between latency and throughput. The package is
+// independent of Kafka. It has no queue: each item belongs to a caller that waits for its result.
 package batch

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// What a changed Secret, and a Kafka cluster that is back, set off: nobody touches the objects, and no timer comes.
+// A changed Secret and a reachable Kafka cluster are the only triggers here: no KafkaTopic changes and no timer fires.
 func TestObjectsThatWaitAreLookedAtWhenTheLoginWorksAgain(t *testing.T) {
 	w := newWorld(t, untimed)
 	w.kafka.fails(describeCall, kafka.NewError(kafka.CodeSASLAuthenticationFailed, "wrong password"))

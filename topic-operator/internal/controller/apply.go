@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// create creates the topic. If it already exists, because a broker was behind or another client was faster, the pass decides again.
+// create creates the topic. If it already exists, because a broker lagged or another client was faster, the pass decides again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.noted(r.memory.refused, p.kt.UID) {
@@ -43,7 +43,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	case kafka.IsExists(err):
 		v := r.look(ctx, p)
 		if p.facts.Observed.View == ownership.Absent {
-			p.facts.Observed.View = ownership.Taken // the controller has it, this broker has not heard yet
+			p.facts.Observed.View = ownership.Taken // the controller has it, and the broker that answered lags behind
 		}
 		return v, nil
 	case err != nil:
@@ -56,8 +56,8 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
 
-// notCreated lets go of an object that has no topic, and to which Kafka refused one for good: it can be deleted without further ado. A
-// finalizer that this operator has not set may guard a topic in another Kafka cluster, and stays.
+// notCreated removes the finalizer of an object that has no topic if Kafka rejected its creation for good, so that users can delete the
+// object at once. A finalizer that this operator did not set may guard a topic in another Kafka cluster, and stays.
 func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
 	v := r.failed(p, nil, err)
 	s := p.kt.Status
@@ -74,7 +74,7 @@ func lasts(err error) bool {
 	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
 }
 
-// definite reports whether Kafka answered that it did not do what it was asked.
+// definite reports whether the error is Kafka's rejection of a request, so that Kafka did not execute it.
 func definite(err error) bool {
 	switch kafka.ClassOf(err) {
 	case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassUnsupported:
@@ -98,14 +98,14 @@ func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.Cr
 	r.events.Normal(reference(p.kt), "Created", "Create", "Created "+shape)
 }
 
-// readsOtherwise reports whether the answers to the pass's writes show another object than it was decided upon: the version that was read
-// reads otherwise under another CustomResourceDefinition.
+// readsOtherwise reports whether the answers to the pass's writes show another object than the one of the decision: the API server returns
+// the same version with other fields under another CustomResourceDefinition.
 func (p *pass) readsOtherwise() bool {
 	return p.kt.IsManaged() != p.facts.Object.Managed || p.kt.Status.ClusterID != p.facts.Object.ClusterID
 }
 
-// readMoves reads what moves of a topic whose replication factor differs from the desired one. It reports whether that may be the end of a
-// reassignment, which a broker does not show yet.
+// readMoves reads the reassignments of a topic whose replication factor differs from the desired one. It reports whether a reassignment may
+// have ended that a broker does not show yet.
 func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved bool, err error) {
 	if p.actual.NeedsReassignments(p.desired) {
 		if p.actual.Reassignments, err = r.kafka.Reassignments(ctx, name); err != nil {
@@ -162,7 +162,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 	return r.aligned(p, plan, claim, gone, lasting), nil
 }
 
-// aligned is the verdict on a topic that is as its KafkaTopic wants it, but for what Kafka can't change.
+// aligned returns the verdict on a topic that matches its KafkaTopic, except for what Kafka can't change.
 func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone []string, lasting []topic.Refusal) verdict {
 	warnings := append(topic.Warnings(p.desired, r.options.Rules), lasting...)
 	v := withOutcome(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: claim})
@@ -172,7 +172,7 @@ func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone 
 		})
 	}
 	if p.settling {
-		v.soon = settle // only a later look proves that nothing is left to do
+		v.soon = settle // only a later read proves that no difference remains
 	}
 	return v
 }
@@ -194,7 +194,7 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 		case err == nil:
 			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(p.actual.Topic.Partitions), plan.Increase.Total))
 		case p.settling && hasCode(err, kafka.CodeInvalidPartitions):
-			// The topic has them since our last write, and the broker that was asked is behind.
+			// The topic has these partitions since our last write, and the broker that answered lags behind.
 		default:
 			errs = append(errs, err)
 		}
@@ -208,7 +208,7 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 
 func (r *Reconciler) reportChanged(p *pass, what string) {
 	name := p.facts.Object.Topic()
-	if p.wasReady && !p.settling { // while settling, the difference may be one that we have just removed
+	if p.wasReady && !p.settling { // while settling, the difference may be one that we removed a moment ago
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
 		r.metrics.DriftReverted(p.key.Namespace)
 		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; reverted: "+what)
@@ -228,7 +228,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	}
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
 	switch {
-	case p.facts.Object.Vanished: // only the log contains this
+	case p.facts.Object.Vanished: // the log is the only place for this failure
 		o.Failure.Message = "Unable to delete topic '" + p.facts.Object.Topic() + "' from Kafka. " + o.Failure.Message
 	case p.deleting():
 		o.Failure.Message = "Deletion failed: " + o.Failure.Message
@@ -238,7 +238,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	v := withOutcome(o)
 	v.cause = causeOf(err)
 	v.retry = slices.ContainsFunc(errs, func(err error) bool {
-		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // it was there a moment ago; the next look recreates it
+		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // the topic existed a moment ago; the next pass recreates it
 	})
 	return v
 }
@@ -252,7 +252,7 @@ func reasonOf(err error) string {
 	return v1.ReasonInternalError
 }
 
-// messageOf returns a message that does not change from attempt to attempt, or every attempt would write the status again.
+// messageOf returns a message that is the same at each attempt. Otherwise every attempt would write the status.
 func messageOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		var e *kafka.Error
@@ -260,7 +260,7 @@ func messageOf(err error) string {
 			return "TimeoutException: Kafka did not answer in time"
 		}
 	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors come in lines
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // errors.Join separates errors by line breaks
 }
 
 func hasCode(err error, code int16) bool {
@@ -268,7 +268,7 @@ func hasCode(err error, code int16) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// causeOf returns what lies under a transport error, for the log.
+// causeOf returns the cause of a transport error, for the log.
 func causeOf(err error) string {
 	var e *kafka.Error
 	if errors.As(err, &e) && e.Unwrap() != nil {

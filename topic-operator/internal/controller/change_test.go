@@ -155,7 +155,7 @@ func TestReplicasCountAsTheyWillBeWhenTheReassignmentIsDone(t *testing.T) {
 	}
 }
 
-// A broker may show a partition as it was before a reassignment ended, when the controller says that nothing moves any more.
+// A broker may still report a partition as it was before a reassignment ended, when the controller reports no reassignment any more.
 func TestTheEndOfAReassignmentIsNoFailure(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", partitions(1), replicas(2))
@@ -214,7 +214,7 @@ func TestAChangeOfTheSpecificationIsNoDrift(t *testing.T) {
 	w.Expect(w.sink.took()).To(Equal([]string{configWasTold + "k=2"}))
 }
 
-// One change refused by Kafka must not keep the other from being tried again soon.
+// A change that Kafka rejects must not delay the retry of the other change.
 func TestOfTwoChangesEachIsTriedAndBothErrorsAreTold(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", partitions(1), config("k", `1`))

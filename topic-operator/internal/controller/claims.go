@@ -15,19 +15,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// Claims finds the KafkaTopics that stand for a topic.
+// Claims finds the KafkaTopics that claim a topic.
 type Claims interface {
 	// Of returns all KafkaTopics of the watched namespaces that claim the topic, from the cache. They are shared: callers must not change
 	// them.
 	Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error)
-	// Now is asked right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is none, and all that stand
-	// for the topic, as the API server has them: a watch may be behind, and those of several namespaces apart from each other.
+	// Now reads from the API server, right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is
+	// none, and all that claim the topic. A watch may lag, and the watches of several namespaces may differ in age.
 	Now(ctx context.Context, key types.NamespacedName, topic string) (object *v1.KafkaTopic, claimants []v1.KafkaTopic, err error)
 	// Object returns the KafkaTopic of the key as the API server has it; nil if there is none.
 	Object(ctx context.Context, key types.NamespacedName) (*v1.KafkaTopic, error)
 }
 
-// claimIndex is the cache's index of KafkaTopics by the topic that they stand for.
+// claimIndex is the cache's index of KafkaTopics by the topic that they claim.
 const claimIndex = "claimedTopic"
 
 // indexClaims adds the index to the cache.
@@ -44,14 +44,14 @@ func indexClaims(ctx context.Context, indexer client.FieldIndexer) error {
 // cachedClaims reads the index, and asks the API server.
 type cachedClaims struct {
 	cache, api client.Reader
-	// live lists the claimants of topics from the API server, with one request for many changes.
+	// live lists the claimants of topics from the API server, with one request for the changes of a batch.
 	live *batch.Batcher[string, string, []v1.KafkaTopic]
 }
 
-// gathering is how long a question for claimants waits for others: those of one batch of changes are asked at the same moment.
+// gathering is how long a request for claimants waits for others, because the changes of one batch need them at the same moment.
 const gathering = 2 * time.Millisecond
 
-// newClaims returns the claims that the watches of the namespaces show; no namespaces means that one watch shows all.
+// newClaims returns the claims that the watches of the namespaces show; without namespaces, one watch covers all.
 func newClaims(ctx context.Context, cache, api client.Reader, namespaces []string) *cachedClaims {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
@@ -77,7 +77,8 @@ func (c *cachedClaims) Now(ctx context.Context, key types.NamespacedName, topic 
 	if err != nil {
 		return nil, nil, err
 	}
-	// Last, so that it is as fresh as can be; and in full, since a version reads otherwise under another CustomResourceDefinition.
+	// The object is read last, so that it is the freshest, and completely, since the same version has other fields under another
+	// CustomResourceDefinition.
 	kt, err := c.Object(ctx, key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("before a change in Kafka: %w", err)

@@ -20,7 +20,7 @@ func (w *world) conditions(name string) func() *v1.KafkaTopic {
 	return func() *v1.KafkaTopic { return w.get(name) }
 }
 
-// docs/decisions/claims.md: by an event, and not only by the timer, which here never comes.
+// docs/decisions/claims.md: an event triggers the pass. The timer never fires in this test.
 func TestASurvivorRecoversWhenItsRivalGoes(t *testing.T) {
 	for name, goes := range map[string]func(w *world){
 		"deleted":            func(w *world) { w.delete("a") },
@@ -50,7 +50,7 @@ func TestASurvivorRecoversWhenItsRivalGoes(t *testing.T) {
 	}
 }
 
-// A restart changes nothing: who claims a topic is read from what is there.
+// A restart changes nothing: the operator derives the claimants from the stored objects.
 func TestConflictsSurviveARestart(t *testing.T) {
 	w := newWorld(t, untimed)
 	w.create("a", named("t"))
@@ -64,7 +64,7 @@ func TestConflictsSurviveARestart(t *testing.T) {
 	w.Expect(w.kafka.took()).To(BeEmpty())
 }
 
-// Two namespaces have a watch each, and nothing keeps the two in step.
+// Each namespace has its own watch, and nothing synchronizes the two.
 func TestBeforeADeletionTheOtherNamespacesAreReadAgain(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", named("t"))
@@ -85,7 +85,7 @@ func TestBeforeADeletionTheOtherNamespacesAreReadAgain(t *testing.T) {
 	w.Expect(w.kafka.get("t")).NotTo(BeNil())
 }
 
-// blindClaims are those of watches that show nothing yet.
+// blindClaims finds no claimants, like watches that have delivered nothing yet.
 type blindClaims struct{ *cachedClaims }
 
 func (blindClaims) Of(context.Context, string) ([]v1.KafkaTopic, error) { return nil, nil }
@@ -118,7 +118,7 @@ func TestClaimantsAreFoundInAllWatchedNamespaces(t *testing.T) {
 	w.Expect(w.admin.Create(t.Context(), kafkaTopic(other, "b", named("t")))).To(Succeed())
 	w.Eventually(w.conditions("a")).Should(haveConditions(conflicted + other + "/b"))
 
-	// Moving a KafkaTopic by creating the new one, and deleting the old one.
+	// A user moves a KafkaTopic: creates the new object, then deletes the old one.
 	w.delete("a")
 	b := &v1.KafkaTopic{}
 	w.Eventually(func(g Gomega) {

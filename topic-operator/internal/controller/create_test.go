@@ -17,7 +17,7 @@ func TestATopicIsCreatedInOnePass(t *testing.T) {
 	w.create("a", partitions(3), replicas(2), config("retention.ms", `"1000"`))
 	generation := w.get("a").Generation
 
-	// The finalizer protects what follows, so it is written before Kafka is touched.
+	// The finalizer protects the topic, so the operator writes it before its first change in Kafka.
 	w.requests.once("PATCH a", func() { w.Expect(w.kafka.asks(createCall, "a")()).To(BeZero()) })
 	result := w.pass("a")
 

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// release lets an object go that is being deleted. Its topic, if there is one, stays.
+// release removes the finalizer of an object that is being deleted. Its topic, if there is one, stays.
 func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	switch d.Note.Reason {
 	case "":
@@ -25,7 +25,7 @@ func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision)
 	return verdict{done: true}, r.removeFinalizer(ctx, p)
 }
 
-// delete deletes the topic of an object that is being deleted, by the id that was proven to be its own, and lets the object go.
+// delete deletes the topic of an object that is being deleted, by the id that the decision proved, and removes the object's finalizer.
 func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	if d.Claim {
 		if err := r.writeClaim(ctx, p, topic.Claim{Name: d.Topic, ID: d.ID}); err != nil {
@@ -43,7 +43,7 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 		p.log.Info("Deleted topic", "topic", d.Topic, "topicId", d.ID.String())
 		r.events.Normal(reference(p.kt), "Deleted", "Delete", "Deleted topic '"+d.Topic+"'")
 	case kafka.IsNotFound(err):
-		// The controller reports that this topic is gone: the broker that described it is behind.
+		// The controller reports that this topic no longer exists, so the broker that described it lags behind.
 		r.memory.topicDeleted(d.ID, false)
 		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: d.ID, Outdated: true}
 		return verdict{again: true}, nil

@@ -89,8 +89,8 @@ func TestADeletedKafkaTopicWithoutATopicIsReleased(t *testing.T) {
 	w.Expect(w.sink.took()).To(BeEmpty(), "nothing was deleted")
 }
 
-// An object that goes without its topic leaves one line in the log, and an Event where something stays; a warning only where nobody asked
-// for that.
+// The operator logs one line for each object that it releases without deleting a topic. It emits an Event if a topic stays, as a warning
+// only if the user did not ask to keep the topic.
 func TestWhatIsSaidOfAReleasedKafkaTopic(t *testing.T) {
 	forbidden := false
 	for name, c := range map[string]struct {
@@ -261,7 +261,7 @@ func TestATopicIsMadeAgainOnlyWhenBrokersHaveForgottenTheOldOne(t *testing.T) {
 	w.Expect(w.kafka.partitions("a")).To(Equal(2))
 }
 
-// Deleted, made, and deleted again while a broker still shows the first topic: it is the second that has to go.
+// A topic is deleted, recreated and deleted again while a broker still reports the first topic: the operator must delete the second one.
 func TestTheTopicOfTheMomentIsDeletedThoughABrokerShowsTheOneBefore(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")

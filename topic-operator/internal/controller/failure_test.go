@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// attempt fails like a real client, which names another connection each time.
+// attempt returns a transport error like a real client's, which names another address for each attempt.
 func attempt(n int) error {
 	return kafka.NewTransportError("no broker of kafka:9092 answered", fmt.Errorf("dial 10.0.0.%d: connection refused", n))
 }
@@ -86,7 +86,7 @@ func TestAPassingFailureAfterAChangeIsToldAtOnce(t *testing.T) {
 	w.Expect(w.get("a")).To(And(failWith(v1.ReasonKafkaError, noBroker), claim("a", w.kafka.get("a").Topic.ID.String())))
 }
 
-// Final for good or not: Kafka said no, and asking faster will not change its mind.
+// Kafka rejected the change, so a faster retry would not help. The status reports the failure in the same pass.
 func TestAFinalFailureIsToldAtOnceOnATopicThatWasInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `1`))

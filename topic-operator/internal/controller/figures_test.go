@@ -52,7 +52,7 @@ func TestQueueAndLockFigures(t *testing.T) {
 	for range workers {
 		w.Eventually(waiting).Should(Receive())
 	}
-	// All workers hold an object. What changes one of those has to wait, and so have the objects that no worker is free for.
+	// All workers hold an object. Updates of those objects wait for their locks; the other objects wait for a free worker.
 	for i := range workers + 10 {
 		w.update(fmt.Sprint("t", i), config("k", `2`))
 	}
@@ -111,7 +111,7 @@ func TestPassesBatchesAndTimersAreCounted(t *testing.T) {
 	w.Expect(w.count("strimzi_reconciliations_max_batch_size")).To(BeNumerically(">", 1))
 }
 
-// In the mode without finalizers a deletion is a pass like another.
+// Without finalizers a deletion is a pass as well, and is counted.
 func TestADeletionAfterwardsIsCountedToo(t *testing.T) {
 	w := newWorld(t, untimed, withoutFinalizers)
 	w.start(w.kafka)

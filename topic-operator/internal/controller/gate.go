@@ -12,13 +12,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// Why the reasons of a change are read again right before it is made, and what that costs: docs/decisions/facts-at-the-call.md.
+// docs/decisions/facts-at-the-call.md explains why the operator reads the facts again right before a change, and what that costs.
 
-// changed is the error of a change that was not made: when it was about to be sent, the API server had a KafkaTopic, or other claimants,
-// that do not allow it.
+// changed is the error of a change that was not sent: right before it, the API server had a KafkaTopic or claimants that do not allow it.
 type changed struct {
 	topic string
-	// object is the KafkaTopic as the API server has it; nil if it is gone.
+	// object is the KafkaTopic that the API server has; nil if it does not exist any more.
 	object    *v1.KafkaTopic
 	claimants []v1.KafkaTopic
 }
@@ -28,10 +27,10 @@ func (*changed) Error() string {
 	return "the KafkaTopic or the claimants of its topic changed in the meantime"
 }
 
-// ErrNotLeader is the error of Options.Leads where another replica of the operator leads by now, or none.
+// ErrNotLeader is the error of Options.Leads if another replica of the operator leads, or none does.
 var ErrNotLeader = errors.New("another replica of the operator is the leader")
 
-// withheld is the error of a change that was not made because it is unknown whether it is still allowed.
+// withheld is the error of a change that was not sent because the operator could not check whether it is still allowed.
 type withheld struct{ cause error }
 
 // Error implements error.
@@ -40,17 +39,18 @@ func (w *withheld) Error() string { return "change not made: " + w.cause.Error()
 // Unwrap returns why.
 func (w *withheld) Unwrap() error { return w.cause }
 
-// maxAgeOfFacts is how old the answer of the API server may be when a change leaves: an operator that was suspended in between reads again.
+// maxAgeOfFacts is the largest age of the API server's answer when a change is sent. If the operator was suspended in between, it reads
+// again.
 const maxAgeOfFacts = 5 * time.Second
 
-// stillAllowed returns the check that decides again, right before a change is sent, on what the API server has then. It runs while the pass
-// waits, and after it in the worst case, so that it shares nothing with it.
+// stillAllowed returns the check that repeats the decision with the objects of the API server, right before a change is sent. It usually
+// runs while the pass waits, but may run after the pass, so that it shares no data with it.
 func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Decision) executor.Check {
 	was := *p
 	was.kt = p.kt.DeepCopy()
 	return func(call context.Context) error {
 		if ctx.Err() != nil {
-			return &withheld{ctx.Err()} // the caller gave up, or the operator stops
+			return &withheld{ctx.Err()} // the caller gave up, or the operator is stopping
 		}
 		began := r.options.Now()
 		if err := r.options.Leads(call); err != nil {
@@ -70,7 +70,7 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	}
 }
 
-// mayCreate checks a creation, which can't lose data: a recent write with the resourceVersion of the object is sufficient proof.
+// mayCreate returns the check of a creation, which can't lose data: a recent write with the object's resourceVersion is sufficient proof.
 func (r *Reconciler) mayCreate(ctx context.Context, p *pass, d ownership.Decision) executor.Check {
 	bound, check := p.bound, r.stillAllowed(ctx, p, d)
 	return func(call context.Context) error {
@@ -81,20 +81,20 @@ func (r *Reconciler) mayCreate(ctx context.Context, p *pass, d ownership.Decisio
 	}
 }
 
-// holds reports whether the decision of a pass is the same with what the API server has now.
+// holds reports whether the decision of a pass stays the same with the current objects of the API server.
 func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision, object *v1.KafkaTopic, claimants []v1.KafkaTopic) bool {
 	facts := was.facts
 	switch {
 	case was.facts.Object.Vanished:
 		if object != nil {
-			return false // there is one of its name, which may want the topic
+			return false // an object with the same name exists again, and may claim the topic
 		}
 	case object == nil || object.UID != was.kt.UID:
 		return false
 	case d.Action != ownership.Delete && object.Generation != was.kt.Generation:
-		return false // it asks for something else
+		return false // the specification requests something else
 	case d.Action != ownership.Delete && r.options.UseFinalizers && !ownership.HasFinalizer(object):
-		return false // it could go, and leave its topic
+		return false // the object was deletable without its topic
 	default:
 		facts.Object = r.object(ctx, object, was.facts.Object.Vanished)
 	}
@@ -102,10 +102,10 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 	facts.Violation = r.violation(was.key.Namespace, d.Topic)
 	facts.Others = r.others(ctx, was, claimants)
 	now := ownership.Decide(facts)
-	return now.Action == d.Action && now.ID == d.ID && now.Topic == d.Topic && !now.Claim // which was stored by now
+	return now.Action == d.Action && now.ID == d.ID && now.Topic == d.Topic && !now.Claim // the claim is stored by now
 }
 
-// notMade deals with a change that the check stopped. ok is false if the error is another one.
+// notMade handles a change that the check stopped. ok is false for any other error.
 func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict, ok bool, _ error) {
 	var (
 		newer   *changed
@@ -124,13 +124,13 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 	return verdict{}, false, nil
 }
 
-// renew lets the pass begin again with what the API server has.
+// renew restarts the pass with the objects of the API server.
 func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdict, error) {
 	p.log.Info("The KafkaTopic or the claimants of its topic changed before the request to Kafka was sent: deciding again", "topic",
 		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
-		return verdict{done: true}, nil // there is another one of the name, or none any more: the watch shows it
+		return verdict{done: true}, nil // the object was replaced or deleted: the watch delivers that
 	case newer.object != nil && newer.object.UID != p.kt.UID:
 		return verdict{soon: firstRetry}, nil
 	case newer.object != nil:
@@ -142,14 +142,14 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 	return verdict{again: true}, nil
 }
 
-// object reads the object of a pass, with what the operator itself remembers of it.
+// object returns the facts about the object of a pass, including those that the operator remembers.
 func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished bool) ownership.Object {
 	o := ownership.ObjectOf(kt, r.options.Selects(kt.Labels))
 	o.Vanished = vanished
 	o.Doubtful = r.doubtful(ctx, kt)
 	o.Settled = r.memory.wasDeleted(o.TopicID)
 	if made := r.memory.madeFor(kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
-		o.Made = made // a status that tells of another topic, such as one from a backup, has the last word, since rivals are those of its topic
+		o.Made = made // a status with another topic, such as one from a backup, takes precedence, since the rivals are those of its topic
 	}
 	return o
 }

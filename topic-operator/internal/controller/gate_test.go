@@ -10,7 +10,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// meanwhile runs f once, while a change of this kind waits for Kafka.
+// meanwhile runs f once, while a change of this kind waits to be sent to Kafka.
 func (w *world) meanwhile(call string, f func()) {
 	w.kafka.waiting(func(c, _ string) {
 		if c == call {
@@ -20,7 +20,8 @@ func (w *world) meanwhile(call string, f func()) {
 	})
 }
 
-// What the API server accepted before the call wins, however long the call had to wait (docs/decisions/facts-at-the-call.md).
+// The check right before the call uses the newest object of the API server, however long the call waited
+// (docs/decisions/facts-at-the-call.md).
 func TestADeletionThatIsNotWantedAnyMoreWhenKafkaIsThereIsNotMade(t *testing.T) {
 	for name, c := range map[string]struct {
 		do    func(w *world)
@@ -121,7 +122,7 @@ func TestAChangeWhoseCallerLeftIsNotMade(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// There is no object left to tell it on, but for the log and an Event.
+// The object is deleted already, so the operator reports the kept topic only in the log and as an Event.
 func TestWithoutFinalizersATopicThatIsClaimedMeanwhileStaysAndIsToldOf(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")

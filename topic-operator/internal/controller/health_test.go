@@ -29,7 +29,7 @@ func TestAPassThatHangsIsNotHealthy(t *testing.T) {
 	g.Expect(r.Healthy(t.Context())).To(Succeed())
 }
 
-// Two writers that always meet, such as an operator of an older version, must not keep a core busy.
+// Two writers that conflict each time, such as an operator of an older version, must not keep a core busy.
 func TestConflictsBackOff(t *testing.T) {
 	g := NewWithT(t)
 	r := &Reconciler{memory: newMemory(time.Now), options: Options{Now: time.Now}}

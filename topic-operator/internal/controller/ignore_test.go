@@ -8,7 +8,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// blockedAs is the figure of deletions that are held up for a reason.
+// blockedAs returns the metric of blocked deletions for a reason.
 func (w *world) blockedAs(reason string) float64 {
 	return w.count("strimzi_deletions_blocked", "reason="+reason)
 }

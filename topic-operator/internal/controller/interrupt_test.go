@@ -11,7 +11,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// interruptible brings the world to where the next pass makes the call, and returns what is to hold after it was made up for.
+// interruptible prepares, for each kind of call, a world whose next pass makes that call. repaired asserts the state after a later pass
+// succeeded.
 var interruptible = map[string]func(w *world) (repaired func()){
 	describeCall: func(w *world) func() {
 		w.create("a")
@@ -49,7 +50,7 @@ var interruptible = map[string]func(w *world) (repaired func()){
 	},
 }
 
-// hang makes calls of one kind wait for their context's end, and tells when one does.
+// hang makes calls of one kind block until their context ends, and signals each blocked call on waiting.
 func (k *fakeKafka) hang(call string) (waiting chan struct{}) {
 	waiting = make(chan struct{}, 10)
 	k.hook(func(ctx context.Context, c, _ string) error {
@@ -70,7 +71,7 @@ func TestAShutdownInTheMiddleOfACallIsClean(t *testing.T) {
 			w := newWorld(t)
 			repaired := prepare(w)
 			if call == describeCall || call == createCall {
-				// The finalizer is no part of the matter.
+				// The finalizer is written in advance, so that the pass does not patch the object.
 				w.update("a", finalizers(v1.FinalizerTopicOperator))
 			}
 			before := w.get("a")
@@ -101,7 +102,7 @@ func TestAShutdownInTheMiddleOfACallIsClean(t *testing.T) {
 	}
 }
 
-// A pass that ran out of time is a failure like another: it is told, and tried again.
+// A pass that times out is reported and retried like any other failure.
 func TestAPassThatRunsOutOfTimeIsToldAndRepeated(t *testing.T) {
 	for call, prepare := range interruptible {
 		t.Run(call, func(t *testing.T) {
@@ -129,10 +130,10 @@ func TestAPassThatRunsOutOfTimeIsToldAndRepeated(t *testing.T) {
 	}
 }
 
-// expiring is a context whose deadline comes when done is closed.
+// expiring is a context whose deadline passes when done is closed.
 type expiring struct {
-	context.Context // it is one
-	done            chan struct{}
+	context.Context
+	done chan struct{}
 }
 
 func (e expiring) Done() <-chan struct{} { return e.done }

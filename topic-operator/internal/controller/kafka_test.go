@@ -24,7 +24,7 @@ const (
 	deleteCall        = "delete"
 )
 
-// What the fake takes for what a request leaves open.
+// The values that the fake uses for fields that a request omits.
 const (
 	defaultPartitions   = 1
 	defaultReplicas     = 1
@@ -32,14 +32,14 @@ const (
 	inheritedConfigText = "1073741824"
 )
 
-// fakeKafka is a cluster in memory, with a script of what goes wrong.
+// fakeKafka is an in-memory cluster with scripted failures.
 type fakeKafka struct {
 	mu     sync.Mutex
 	topics map[string]*topic.Actual
-	// stale is what brokers that are behind still show; nil while none is.
+	// stale is the state that lagging brokers still report; nil if no broker lags.
 	stale map[string]topic.Actual
 	calls []string
-	// before is asked before each call is carried out; an error is the call's answer. after may spoil an answer.
+	// before runs before each call; its error fails the call. after runs after each call; its error replaces the answer.
 	before, after func(ctx context.Context, call, what string) error
 	moves         map[string]map[int32]kafka.Reassignment
 	made          uint64
@@ -58,21 +58,21 @@ func (k *fakeKafka) fails(call string, err error) {
 	})
 }
 
-// hook sets what is asked before each call; nil makes everything work again.
+// hook sets the function that runs before each call; nil removes all failures.
 func (k *fakeKafka) hook(f func(ctx context.Context, call, what string) error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.before, k.after = f, nil
 }
 
-// hookAfter sets what is asked after each call was carried out: an answer that got lost.
+// hookAfter sets the function that runs after each call. Its error stands for an answer that got lost.
 func (k *fakeKafka) hookAfter(f func(ctx context.Context, call, what string) error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.before, k.after = nil, f
 }
 
-// lag makes describe answer with what is there now, until catchUp.
+// lag makes describe return the present state until catchUp.
 func (k *fakeKafka) lag() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,7 +82,7 @@ func (k *fakeKafka) lag() {
 	}
 }
 
-// show makes describe answer with an old topic, until catchUp.
+// show makes describe return an old topic until catchUp.
 func (k *fakeKafka) show(old *topic.Actual) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -133,14 +133,14 @@ func (k *fakeKafka) move(name string, adding, removing []int32) {
 	}
 }
 
-// seen has the first partition of a topic have other replicas, as a broker sees it.
+// seen sets the replicas that a broker reports for the first partition of a topic.
 func (k *fakeKafka) seen(name string, replicas ...int32) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.topics[name].Topic.Partitions[0].Replicas = replicas
 }
 
-// get returns a topic as it is; nil if there is none.
+// get returns a topic; nil if there is none.
 func (k *fakeKafka) get(name string) *topic.Actual {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -160,7 +160,7 @@ func (k *fakeKafka) partitions(name string) int {
 	return 0
 }
 
-// config returns what is set on the topic itself.
+// config returns the configuration that is set on the topic itself.
 func (k *fakeKafka) config(name string) map[string]string {
 	own := map[string]string{}
 	if t := k.get(name); t != nil {
@@ -210,7 +210,7 @@ func grow(t *topic.Actual, partitions int32, replicas int16) {
 	}
 }
 
-// asked records a call, and asks the script before and after it is carried out.
+// asked records a call, and runs the scripted hooks before and after carryOut.
 func (k *fakeKafka) asked(ctx context.Context, call, what string, carryOut func() error) error {
 	k.mu.Lock()
 	k.calls = append(k.calls, call+" "+what)
@@ -230,7 +230,7 @@ func (k *fakeKafka) asked(ctx context.Context, call, what string, carryOut func(
 	return err
 }
 
-// change is a call that is carried out only if the check allows it, after all that has to be waited for.
+// change runs the waiting hook, then the check, and carries the call out only if the check allows it.
 func (k *fakeKafka) change(ctx context.Context, call, what string, allowed executor.Check, carryOut func() error) error {
 	k.mu.Lock()
 	waits := k.waits
@@ -246,7 +246,7 @@ func (k *fakeKafka) change(ctx context.Context, call, what string, allowed execu
 	return k.asked(ctx, call, what, carryOut)
 }
 
-// waiting sets what happens while a change waits for Kafka, before it is sent.
+// waiting sets a function that runs while a change waits to be sent to Kafka.
 func (k *fakeKafka) waiting(f func(call, what string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -358,7 +358,7 @@ func (k *fakeKafka) Delete(ctx context.Context, id kafka.TopicID, allowed execut
 	})
 }
 
-// answers makes calls fail, each kind with its own error.
+// answers returns a hook that fails calls, each kind with its own error.
 func answers(errs map[string]error) func(context.Context, string, string) error {
 	return func(_ context.Context, call, _ string) error { return errs[call] }
 }

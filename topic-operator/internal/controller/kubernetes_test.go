@@ -33,7 +33,7 @@ func TestAnObjectThatVanishesBeforeItsStatusIsLetGo(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
 	w.requests.once("PATCH a/status", func() {
-		w.update("a", finalizers()) // somebody takes the finalizer away, on purpose
+		w.update("a", finalizers()) // a user removes the finalizer on purpose
 		w.delete("a")
 	})
 	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
@@ -82,7 +82,7 @@ func TestAWriteInBetweenIsSeenBeforeAnythingIsWritten(t *testing.T) {
 	}
 }
 
-// moreFinalizers adds a finalizer to those that are there.
+// moreFinalizers adds a finalizer to the existing ones.
 func moreFinalizers(more string) change {
 	return func(kt *v1.KafkaTopic) { kt.Finalizers = append(kt.Finalizers, more) }
 }
@@ -99,7 +99,7 @@ func TestAWriteBeforeTheReleaseLosesNothing(t *testing.T) {
 	w.Expect(w.exists("a")).To(BeFalse())
 }
 
-// restricted is a user with some rights to KafkaTopics in the tests' namespaces.
+// restricted runs the operator as a user who has only these rights in the tests' namespaces.
 func restricted(t *testing.T, name string, rules ...rbacv1.PolicyRule) func(*setup) {
 	t.Helper()
 	c := admin(t)
@@ -137,7 +137,7 @@ func TestWithoutTheRightToPatchNothingIsDoneInKafka(t *testing.T) {
 func TestWithoutTheRightToWriteTheStatusTheErrorIsReturned(t *testing.T) {
 	w := newWorld(t, restricted(t, "patcher", may("kafkatopics", "get", "patch")))
 	w.create("a")
-	// The API server learns of rights a little later.
+	// The API server applies new rights with a delay.
 	w.Eventually(func() error { _, err := w.tryPass(t.Context(), "a"); return err }).Should(MatchError(ContainSubstring("kafkatopics/status")))
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 	w.create("unmanaged", abandon, finalizers(v1.FinalizerTopicOperator))
@@ -146,7 +146,7 @@ func TestWithoutTheRightToWriteTheStatusTheErrorIsReturned(t *testing.T) {
 	w.Expect(w.exists("unmanaged")).To(BeFalse(), "what needs no status is done")
 }
 
-// denyWrites has the API server refuse changes of the objects of a name.
+// denyWrites makes the API server reject updates of objects with this name.
 func denyWrites(t *testing.T, c client.Client, name string) {
 	t.Helper()
 	policy := &admissionv1.ValidatingAdmissionPolicy{

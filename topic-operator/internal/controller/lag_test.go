@@ -6,7 +6,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Two quick changes, of which the second takes the first back: a broker that is behind shows what the second wants.
+// Two quick changes, of which the second reverts the first: a lagging broker reports the state that the second one asks for, so that the
+// pass finds nothing to do.
 func TestWhatIsReadRightAfterAWriteIsLookedAtAgain(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `1`))
@@ -23,7 +24,7 @@ func TestWhatIsReadRightAfterAWriteIsLookedAtAgain(t *testing.T) {
 	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
 }
 
-// The same, while the second change also brings something that has to be done.
+// The same, but the second change also contains a difference that the operator has to apply.
 func TestWhatIsReadRightAfterAWriteIsLookedAtAgainThoughThereWasSomethingToDo(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `1`))
@@ -78,7 +79,7 @@ func TestABrokerThatShowsTooFewPartitionsIsNoFailure(t *testing.T) {
 	w.Expect(w.get("a")).To(beReady())
 }
 
-// A broker that goes on showing the old state must not keep the operator writing all the time.
+// A broker that never reports the new state must not make the operator write in each pass.
 func TestLookingAgainEnds(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `"1e3"`))

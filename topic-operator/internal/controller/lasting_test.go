@@ -10,7 +10,7 @@ import (
 
 const throttled = "follower.replication.throttled.replicas"
 
-// Also after a restart; and one that a tool set afterwards stays.
+// The operator removes such a throttle after a restart too. It keeps one that a tool sets afterwards.
 func TestAThrottleThatIsNamedNoLongerGoes(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", config(throttled, `"*"`))
@@ -30,7 +30,7 @@ func TestAThrottleThatIsNamedNoLongerGoes(t *testing.T) {
 	w.Expect(w.kafka.config("a")).To(HaveKey(throttled))
 }
 
-// A throttle is remembered before it is set: the operator may end in between.
+// The status records a throttle before the operator sets it in Kafka, because the operator may stop in between.
 func TestAThrottleIsRememberedBeforeItIsSet(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// settle is how long a broker's view may lag behind a write that was acknowledged. What is read within it proves nothing yet.
+	// settle is how long a broker's view may lag behind an acknowledged write. A read within this time proves nothing.
 	settle = 3 * time.Second
 	// firstRetry and lastRetry bound the back-off of a pass after a temporary failure.
 	firstRetry = 250 * time.Millisecond
@@ -22,7 +22,7 @@ const (
 	longMemory = 24 * time.Hour
 )
 
-// memory is the state that a running operator keeps between passes. Losing it costs time, never correctness.
+// memory is the state that a running operator keeps between passes. Its loss costs time, never correctness.
 type memory struct {
 	now     func() time.Time
 	backoff workqueue.TypedRateLimiter[types.NamespacedName]
@@ -32,35 +32,36 @@ type memory struct {
 	failing map[types.NamespacedName]time.Time
 	deleted map[kafka.TopicID]deletion
 	created map[types.UID]creation
-	// moved are the objects whose topics have another replication factor than they ask for, and since when.
+	// moved contains the objects whose topics have another replication factor than the specification, and since when.
 	moved map[types.UID]time.Time
-	// guarded are the objects whose finalizer this operator has set: on others it may be that of another Kafka cluster's operator.
+	// guarded contains the objects whose finalizer this operator set. On other objects, an operator of another Kafka cluster may have set
+	// it.
 	guarded map[types.UID]time.Time
-	// refused are the objects that hold no finalizer, because Kafka refused them a topic.
+	// refused contains the objects without a finalizer, because Kafka rejected the creation of their topics.
 	refused    map[types.UID]time.Time
 	mismatches map[types.UID]mismatch
-	// disbelieved are the versions of objects that the cache may show less of than there is.
+	// disbelieved contains the versions of objects that may lack fields in the cache.
 	disbelieved map[types.UID]disbelief
-	// unselected are the objects that were reported as selected by no operator.
+	// unselected contains the objects that the operator reported as selected by no operator.
 	unselected map[types.UID]time.Time
-	// unprotected are the namespaces in which an Event reported that clusterId can't be stored.
+	// unprotected contains the namespaces in which an Event reported that clusterId can't be stored.
 	unprotected map[string]bool
 	swept       time.Time
 }
 
-// creation is a topic that the operator made for an object.
+// creation is a topic that the operator created for an object.
 type creation struct {
 	ownership.Creation
 	at time.Time
-	// stored: the object's status has it.
+	// stored means that the object's status has the topic's id.
 	stored bool
 }
 
-// mismatch is an object of another Kafka cluster.
+// mismatch describes an object that belongs to another Kafka cluster.
 type mismatch struct {
-	// reported is the generation for which the status says so.
+	// reported is the generation for which the status has the reason ClusterMismatch.
 	reported int64
-	// looks counts the passes since then.
+	// looks counts the passes since then; at is the time of the last one.
 	looks int
 	at    time.Time
 }
@@ -91,7 +92,7 @@ type disbelief struct {
 	at      time.Time
 }
 
-// disbelieve notes that the cache may show less of this version of an object than there is.
+// disbelieve records that the cache may lack fields of this version of an object.
 func (m *memory) disbelieve(object types.UID, version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +100,7 @@ func (m *memory) disbelieve(object types.UID, version string) {
 	m.disbelieved[object] = disbelief{version: version, at: m.now()}
 }
 
-// believes reports whether the cache shows all that there is of this version of an object, as far as it is known.
+// believes reports whether the cache has all fields of this version of an object. It returns true unless disbelieve recorded the version.
 func (m *memory) believes(object types.UID, version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +118,7 @@ func (m *memory) noteUnselected(object types.UID) bool {
 	return !known
 }
 
-// noteUnprotected records whether the clusterId can be stored in a namespace, and reports whether it newly can't.
+// noteUnprotected records whether a namespace can't store the clusterId, and reports whether that is new.
 func (m *memory) noteUnprotected(namespace string, unstorable bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -130,7 +131,7 @@ func (m *memory) noteUnprotected(namespace string, unstorable bool) bool {
 	return first
 }
 
-// wrote remembers that Kafka was just changed for the object.
+// wrote records that the operator just changed Kafka for the object.
 func (m *memory) wrote(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,8 +139,8 @@ func (m *memory) wrote(key types.NamespacedName) {
 	m.writes[key] = m.now()
 }
 
-// topicCreated remembers the topic that was made for the object of this UID. Its status may never learn of it: a deletion can come in
-// between.
+// topicCreated records the topic that the operator created for the object with this UID. The object's status may never contain it, because
+// a deletion can come in between.
 func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -148,7 +149,7 @@ func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
 	m.created[object] = creation{Creation: c, at: m.now()}
 }
 
-// claimStored notes that the object's status tells of its topic.
+// claimStored records that the object's status contains its topic.
 func (m *memory) claimStored(object types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +159,8 @@ func (m *memory) claimStored(object types.UID) {
 	}
 }
 
-// madeFor returns the topic that was made for the object, if its status does not tell of it, or if a broker may not know it yet; else nil.
+// madeFor returns the topic that the operator created for the object if its status lacks the topic, or a broker may lag behind the
+// creation; otherwise nil.
 func (m *memory) madeFor(object types.UID) *ownership.Creation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,20 +171,20 @@ func (m *memory) madeFor(object types.UID) *ownership.Creation {
 	return &c.Creation
 }
 
-// forgetCreation drops what was made for the object: it has given its topic up.
+// forgetCreation removes the creation for the object, because the object gave its topic up.
 func (m *memory) forgetCreation(object types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.created, object)
 }
 
-// isOld reports whether the creation proves nothing that the status does not.
+// isOld reports whether the creation proves nothing that the status does not prove.
 func (m *memory) isOld(c creation) bool {
 	age := m.now().Sub(c.at)
 	return c.stored && age >= 10*settle || age >= longMemory
 }
 
-// note adds an object to one of the maps: guarded or refused.
+// note adds an object to one of the maps guarded and refused.
 func (m *memory) note(in map[types.UID]time.Time, object types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,7 +192,7 @@ func (m *memory) note(in map[types.UID]time.Time, object types.UID) {
 	in[object] = m.now()
 }
 
-// noted reports whether an object is in one of the maps: guarded or refused.
+// noted reports whether an object is in one of the maps guarded and refused.
 func (m *memory) noted(in map[types.UID]time.Time, object types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,10 +200,10 @@ func (m *memory) noted(in map[types.UID]time.Time, object types.UID) bool {
 	return ok
 }
 
-// mismatched notes a pass over an object of another cluster. It returns whether that was reported for its present generation already, and
-// by how much to put off the next look: longer each time, as long as nothing changes.
+// mismatched counts a pass over an object of another cluster. It returns whether the status already reports the mismatch for this
+// generation, and by how much to postpone the next pass. The delay doubles with each pass, up to longest, as long as nothing changes.
 func (m *memory) mismatched(object types.UID, generation int64, interval time.Duration) (reported bool, later time.Duration) {
-	const longest = 3 // doublings
+	const longest = 3 // number of doublings
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, ok := m.mismatches[object]
@@ -214,7 +216,7 @@ func (m *memory) mismatched(object types.UID, generation int64, interval time.Du
 	return true, interval*time.Duration(1<<min(was.looks, longest)) - interval
 }
 
-// noteMismatch notes that the status says for this generation that the object belongs to another cluster.
+// noteMismatch records that the status reports the mismatch for this generation.
 func (m *memory) noteMismatch(object types.UID, generation int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,15 +224,15 @@ func (m *memory) noteMismatch(object types.UID, generation int64) {
 	m.mismatches[object] = mismatch{reported: generation, at: m.now()}
 }
 
-// forgetMismatch notes that the status says something else by now, and that the operator itself wrote it.
+// forgetMismatch records that the operator replaced the reported mismatch in the status.
 func (m *memory) forgetMismatch(object types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.mismatches, object)
 }
 
-// movedLately notes whether the replication factor of the object's topic differs from what it asks for, and reports whether it began to so
-// recently that a broker may still show the state before the end of a reassignment.
+// movedLately records whether the replication factor of the object's topic differs from the specification. It reports whether the
+// difference is so recent that a broker may still show the state before the end of a reassignment.
 func (m *memory) movedLately(object types.UID, differs bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -247,7 +249,7 @@ func (m *memory) movedLately(object types.UID, differs bool) bool {
 	return m.now().Sub(since) < settle
 }
 
-// settling reports whether Kafka was changed for the object so recently that a broker may still show the old state.
+// settling reports whether the operator changed Kafka for the object so recently that a broker may still show the old state.
 func (m *memory) settling(key types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -255,13 +257,13 @@ func (m *memory) settling(key types.NamespacedName) bool {
 	return ok && m.now().Sub(at) < settle
 }
 
-// deletion is a topic that is gone. ours: the operator deleted it.
+// deletion is a topic that no longer exists; ours means that the operator deleted it.
 type deletion struct {
 	at   time.Time
 	ours bool
 }
 
-// topicDeleted remembers the id of a topic that is gone, and whether the operator deleted it.
+// topicDeleted records that the topic with this id no longer exists, and whether the operator deleted it.
 func (m *memory) topicDeleted(id kafka.TopicID, ours bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -269,7 +271,7 @@ func (m *memory) topicDeleted(id kafka.TopicID, ours bool) {
 	m.deleted[id] = deletion{at: m.now(), ours: ours || m.deleted[id].ours}
 }
 
-// isDeleted reports whether the operator just deleted the topic of this id, so that a broker which still shows it is behind.
+// isDeleted reports whether the topic with this id was deleted within the last moments, so that a broker which still shows it lags behind.
 func (m *memory) isDeleted(id kafka.TopicID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -277,7 +279,7 @@ func (m *memory) isDeleted(id kafka.TopicID) bool {
 	return ok && m.now().Sub(gone.at) < 10*settle
 }
 
-// wasDeleted reports whether the operator deleted the topic of this id, as a status has it. No other topic ever has the same.
+// wasDeleted reports whether the operator deleted the topic with this id of a status. Kafka never uses an id twice.
 func (m *memory) wasDeleted(text string) bool {
 	id, err := kafka.ParseTopicID(text)
 	if err != nil {
@@ -288,7 +290,7 @@ func (m *memory) wasDeleted(text string) bool {
 	return m.deleted[id].ours
 }
 
-// failed remembers that a pass failed for a passing reason, and returns how long to wait before the next try.
+// failed records a temporary failure of a pass, and returns the delay before the next attempt.
 func (m *memory) failed(key types.NamespacedName) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -308,7 +310,7 @@ func (m *memory) failingFor(key types.NamespacedName) time.Duration {
 	return 0
 }
 
-// succeeded forgets the failures of an object.
+// succeeded removes the failures of an object.
 func (m *memory) succeeded(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -316,7 +318,7 @@ func (m *memory) succeeded(key types.NamespacedName) {
 	m.backoff.Forget(key)
 }
 
-// forget drops all that is known of an object that is gone.
+// forget removes everything about an object that no longer exists.
 func (m *memory) forget(key types.NamespacedName) {
 	m.succeeded(key)
 	m.mu.Lock()
@@ -324,7 +326,7 @@ func (m *memory) forget(key types.NamespacedName) {
 	delete(m.writes, key)
 }
 
-// sweep drops what is too old to matter, now and then. Called with the lock held.
+// sweep removes expired entries, at most once per 10 settle times. The caller holds the lock.
 func (m *memory) sweep() {
 	now := m.now()
 	if now.Sub(m.swept) < 10*settle {

@@ -10,7 +10,7 @@ import (
 
 const ofAnother = "Ready=False ClusterMismatch: KafkaTopic is owned by cluster '" + otherID + "', not this cluster '" + ownID + "'."
 
-// Whether to write is decided by the status itself, and not by a memory of an earlier write.
+// The operator decides by the stored status whether to write it, not by remembering an earlier write.
 func TestAMismatchIsReportedAgainWhenItWasOverwritten(t *testing.T) {
 	for name, overwrite := range map[string]func(w *world){
 		"by a pause": func(w *world) {

@@ -23,34 +23,34 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// The model of two operators proves as much as its API server is worth. So the same random requests go to that one and to a real one, and
-// everything that a client can see has to be the same: the answers, the objects, and what a watch shows.
+// The model of two operators is only as good as its model of the API server. So these tests send the same random requests to the model and
+// to a real API server, and compare what a client can observe: answers, objects, and watch events.
 
-// twins are the two API servers.
+// twins are the two API servers: a real one and the model.
 type twins struct {
 	*WithT
 	t     *testing.T
-	ctx   context.Context // the test's own
+	ctx   context.Context // the test's context
 	r     *rand.Rand
 	real  client.Client
 	model *modelServer
 	ns    string
-	// uids are the model's names of the real objects, by their uids.
+	// uids maps the uids of real objects to those of the model's objects.
 	uids map[types.UID]types.UID
-	// old are earlier states of objects, in pairs.
+	// old are earlier states of objects, as pairs.
 	old  []twin
 	did  map[string]int
 	last string
 }
 
-// twin is an object as the one and the other API server have it.
+// twin is one object as read from the real API server and from the model.
 type twin struct{ real, model *v1.KafkaTopic }
 
 func (w *twins) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.ns, Name: name}
 }
 
-// get reads an object from both; nil if there is none.
+// get reads an object from both servers; nil if there is none.
 func (w *twins) get(key types.NamespacedName) twin {
 	w.t.Helper()
 	kt := &v1.KafkaTopic{}
@@ -67,13 +67,13 @@ func (w *twins) get(key types.NamespacedName) twin {
 	return now
 }
 
-// same holds what one server has against what the other has.
+// same compares the object of one server with that of the other.
 func (w *twins) same(both twin) {
 	w.t.Helper()
 	w.Expect(w.seen(both.real, true)).To(Equal(w.seen(both.model, false)), "after %s", w.last)
 }
 
-// seen is what matters of an object. Versions and times differ, and are compared where they lead to something.
+// seen returns what the test compares of an object. Versions and times differ between the servers, so only their effects are compared.
 func (w *twins) seen(kt *v1.KafkaTopic, isReal bool) string {
 	if kt == nil {
 		return "none"
@@ -95,7 +95,7 @@ func (w *twins) seen(kt *v1.KafkaTopic, isReal bool) string {
 	return string(text)
 }
 
-// sameAnswer holds one server's answer against the other's.
+// sameAnswer compares the reasons of the two servers' errors.
 func (w *twins) sameAnswer(real, model error) {
 	w.t.Helper()
 	w.did["answer "+string(apierrors.ReasonForError(real))]++
@@ -103,7 +103,7 @@ func (w *twins) sameAnswer(real, model error) {
 		real, model)
 }
 
-// step makes one random request.
+// step sends one random request to both servers.
 func (w *twins) step() {
 	name := []string{"x", "y", "z"}[w.r.IntN(3)]
 	steps := []struct {
@@ -122,7 +122,7 @@ func (w *twins) create(key types.NamespacedName) {
 	kt := kafkaTopic(key.Namespace, key.Name)
 	w.shape(kt)
 	if w.r.IntN(4) == 0 {
-		kt.Status = w.randomStatus() // which nobody can create
+		kt.Status = w.randomStatus() // a create ignores the status
 	}
 	twin := kt.DeepCopy()
 	twin.Status = v1.KafkaTopicStatus{}
@@ -134,7 +134,7 @@ func (w *twins) create(key types.NamespacedName) {
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// shape is what a user asks for.
+// shape sets what a user sets: labels, annotations and specification.
 func (w *twins) shape(kt *v1.KafkaTopic) {
 	kt.Labels = map[string]string{modelLabel: []string{"A", "B", "AB", ""}[w.r.IntN(4)]}
 	kt.Annotations = map[string]string{v1.AnnotationManaged: []string{"true", "false"}[w.r.IntN(2)]}
@@ -145,7 +145,7 @@ func (w *twins) shape(kt *v1.KafkaTopic) {
 	}
 }
 
-// edit changes the specification or the labels, as a user does; sometimes nothing.
+// edit changes the specification or the labels, as a user does; sometimes it changes nothing.
 func (w *twins) edit(key types.NamespacedName) {
 	now := w.get(key)
 	if now.real == nil {
@@ -158,7 +158,7 @@ func (w *twins) edit(key types.NamespacedName) {
 	case 1:
 		after.Labels[modelLabel] = []string{"A", "B"}[w.r.IntN(2)]
 	default:
-		after.Status = w.randomStatus() // the wrong way to write it: nothing happens
+		after.Status = w.randomStatus() // an update outside of the status subresource ignores the status
 	}
 	version := after.ResourceVersion
 	w.Expect(w.real.Update(w.ctx, after)).To(Succeed())
@@ -174,7 +174,7 @@ func (w *twins) delete(key types.NamespacedName) {
 	w.model.delete(key)
 }
 
-// restore writes the status as a backup tool does.
+// restore writes the status, as a backup tool does.
 func (w *twins) restore(key types.NamespacedName) {
 	now := w.get(key)
 	if now.real == nil {
@@ -183,14 +183,14 @@ func (w *twins) restore(key types.NamespacedName) {
 	after := now.real.DeepCopy()
 	after.Status = w.randomStatus()
 	status := *after.Status.DeepCopy()
-	w.shape(after) // the wrong way to write it: nothing happens
+	w.shape(after) // an update of the status ignores the rest
 	after.Labels, after.Annotations = now.real.Labels, now.real.Annotations
 	w.Expect(w.real.Status().Update(w.ctx, after)).To(Succeed())
 	changed := w.model.replaceStatus(key, status)
 	w.Expect(changed).To(Equal(after.ResourceVersion != now.real.ResourceVersion), "after %s", w.last)
 }
 
-// view is what an operator knows of an object: the present or an older state, or one of an object that is gone.
+// view returns a state of an object that an operator may have cached: the current one, an earlier one, or one of a deleted object.
 func (w *twins) view(key types.NamespacedName) (twin, bool) {
 	now := w.get(key)
 	known := slices.Clone(w.old)
@@ -204,7 +204,7 @@ func (w *twins) view(key types.NamespacedName) (twin, bool) {
 	return now, true
 }
 
-// hold patches the finalizers as the operator does.
+// hold patches the finalizers, as the operator does.
 func (w *twins) hold(key types.NamespacedName) {
 	view, ok := w.view(key)
 	if !ok {
@@ -221,7 +221,7 @@ func (w *twins) hold(key types.NamespacedName) {
 	})
 }
 
-// status patches the status as the operator does.
+// status patches the status, as the operator does.
 func (w *twins) status(key types.NamespacedName) {
 	view, ok := w.view(key)
 	if !ok {
@@ -239,7 +239,7 @@ func (w *twins) status(key types.NamespacedName) {
 	})
 }
 
-// claim stores a first clusterId as the operator does.
+// claim stores a first clusterId, as the operator does.
 func (w *twins) claim(view twin, after v1.KafkaTopicStatus) {
 	forms, err := topic.ClaimPatches("", view.real.Status, after)
 	w.Expect(err).NotTo(HaveOccurred())
@@ -253,7 +253,7 @@ func (w *twins) claim(view twin, after v1.KafkaTopicStatus) {
 	}
 }
 
-// patch sends a patch to both, bound to the version that each has of the view, or to none.
+// patch sends a patch to both servers, with each server's resourceVersion of the view, or with none.
 func (w *twins) patch(view twin, status bool, kind types.PatchType, of func(version string) []byte) {
 	w.t.Helper()
 	bound := status || w.r.IntN(4) > 0
@@ -287,7 +287,7 @@ func (w *twins) patch(view twin, status bool, kind types.PatchType, of func(vers
 	if !bound || w.model.objects[client.ObjectKeyFromObject(here)] == nil {
 		return
 	}
-	// A patch that changes nothing makes no new version.
+	// A patch that changes nothing creates no new version.
 	changed := there.ResourceVersion != view.real.ResourceVersion
 	w.Expect(changed).To(Equal(w.model.version != before), "after %s", w.last)
 }
@@ -298,7 +298,7 @@ func (w *twins) json(v any) []byte {
 	return text
 }
 
-// randomStatus is some status that the operator may write.
+// randomStatus returns a random status that the operator may write.
 func (w *twins) randomStatus() v1.KafkaTopicStatus {
 	some := func(texts ...string) string { return texts[w.r.IntN(len(texts))] }
 	s := v1.KafkaTopicStatus{TopicName: some("", "x"), TopicID: some("", "id1", "id2"), ClusterID: some("", "a", "b"),
@@ -310,8 +310,7 @@ func (w *twins) randomStatus() v1.KafkaTopicStatus {
 	return s
 }
 
-// follower takes down all that a watch shows. It is read as it comes: the API server ends the watch of a client that does not keep up with
-// it.
+// follower records all events of a watch. It reads them at once, because the API server ends the watch of a slow client.
 type follower struct {
 	mu     sync.Mutex
 	events []watch.Event
@@ -342,7 +341,7 @@ func (s *follower) upTo(n int) ([]watch.Event, error) {
 	return nil, fmt.Errorf("the watch showed %d of %d events so far", len(s.events), n)
 }
 
-// sameEvents holds what a real watch showed against the log of the model's API server.
+// sameEvents compares the events of a real watch with the log of the model's API server.
 func (w *twins) sameEvents(all *follower) {
 	var events []watch.Event
 	w.Eventually(func() (err error) {
@@ -361,7 +360,7 @@ func (w *twins) sameEvents(all *follower) {
 	}
 }
 
-// twinBudget is how many requests a run has.
+// twinBudget returns how many requests a run sends.
 func twinBudget() int {
 	if os.Getenv("PROVE") == "full" {
 		return 20_000
@@ -369,12 +368,12 @@ func twinBudget() int {
 	return 600
 }
 
-// newTwins returns two empty API servers, and what a watch of the real one shows.
+// newTwins returns two empty API servers, and a follower of the real one's watch.
 func newTwins(t *testing.T, seed uint64) (*twins, *follower) {
 	t.Helper()
 	a := admin(t)
 	w := &twins{WithT: NewWithT(t), t: t, ctx: t.Context(), real: a, model: newModelServer(newClock().now), ns: newNamespace(t, a),
-		uids: map[types.UID]types.UID{}, did: map[string]int{}, r: rand.New(rand.NewPCG(seed, 2))} // a history is no secret
+		uids: map[types.UID]types.UID{}, did: map[string]int{}, r: rand.New(rand.NewPCG(seed, 2))} // no secret depends on it
 	watcher, err := client.NewWithWatch(rest.CopyConfig(server.Config), client.Options{Scheme: scheme})
 	w.Expect(err).NotTo(HaveOccurred())
 	var list v1.KafkaTopicList
@@ -406,7 +405,7 @@ func TestTheModelsServerIsLikeARealOne(t *testing.T) {
 	for range requests {
 		w.step()
 	}
-	// Some answers are rare: it is played until each was given, which few seeds need.
+	// Some answers are rare. The test goes on until each was given; few seeds need more than the budget.
 	needed := []string{"answer ", "answer NotFound", "answer Conflict", "answer Invalid", "claim"}
 	lacks := func(answer string) bool { return w.did[answer] == 0 }
 	for most := 20 * requests; slices.ContainsFunc(needed, lacks) && requests < most; requests++ {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// mostRounds and mostPasses bound how long it may take until everything is quiet.
+	// mostRounds and mostPasses bound how long the operators may take to come to rest.
 	mostRounds = 12
 	mostPasses = 300
 )
 
-// converge ends a history: all faults end, and everything has to come to rest, as it should be.
+// converge ends a history: it ends all faults, lets the operators run until they write no more, and checks the final state.
 func (w *model) converge() {
 	w.tell("-- all faults end")
 	for i := range w.clusters {
@@ -28,7 +28,7 @@ func (w *model) converge() {
 		o.mute = false
 		w.lead(o, o.index)
 		if id := o.process.guard.Current().ID; id != "" && id != o.clusterID() {
-			w.start(o, o.process.events, false) // it found another cluster when it started, and never works for any other
+			w.start(o, o.process.events, false) // a guard that found another cluster at its start accepts no other one
 		}
 	}
 	for range mostRounds {
@@ -47,7 +47,8 @@ func (w *model) converge() {
 	w.fail("there is no end of writing")
 }
 
-// wayOut: an object whose deletion is blocked is let go when the user says that the operator does not manage it, and its topic stays.
+// wayOut marks each object whose deletion is blocked as unmanaged. It checks that the operator then releases the object, and that no topic
+// is deleted.
 func (w *model) wayOut() {
 	was := w.alive()
 	blocked := false
@@ -76,7 +77,7 @@ func (w *model) wayOut() {
 	}
 }
 
-// alive are the topics that there are.
+// alive returns the topics that exist.
 func (w *model) alive() (alive []*modelTopic) {
 	for _, t := range w.topics {
 		if !t.gone {
@@ -86,7 +87,7 @@ func (w *model) alive() (alive []*modelTopic) {
 	return alive
 }
 
-// round has each operator look at all objects once by its timer, and again for whatever comes of it.
+// round lets the timers of all objects fire once, then runs passes and delivers events until none are left.
 func (w *model) round() {
 	w.pass(interval)
 	for _, o := range w.operators {
@@ -116,7 +117,7 @@ func (w *model) round() {
 	}
 }
 
-// checkEnd holds each object that is left against what is to become of it.
+// checkEnd checks the final state of each remaining object.
 func (w *model) checkEnd() {
 	for _, key := range modelKeys {
 		kt := w.server.objects[key]
@@ -140,7 +141,7 @@ func (w *model) checkEnd() {
 	}
 }
 
-// rivalsAtEnd are the other claimants of an object's topic.
+// rivalsAtEnd returns the other claimants of an object's topic.
 func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.KafkaTopic) {
 	mine := kt.Status.ClusterID
 	if mine == "" {
@@ -156,7 +157,7 @@ func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.K
 	return rivals
 }
 
-// checkBlocked: an object that is being deleted, and still there, has a good reason to.
+// checkBlocked fails if an operator still holds an object that is being deleted, without a valid reason.
 func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 	s := kt.Status
 	there := w.topicOf(o.index, modelName(kt))
@@ -164,15 +165,15 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 	why := ""
 	switch {
 	case !modelHeld(kt):
-		return // nothing of it is the operator's
+		return // its finalizer is not the operator's
 	case !modelManaged(kt):
 		why = "it is not managed"
 	case w.server.prunes:
-		return // nothing proves that the topic is its own, if the operator is told to insist on that
+		return // no proof that the operator owns the topic, where the operator requires one
 	case len(w.rivalsAtEnd(o, kt)) > 0:
 		why = "there are other claimants"
 	case s.ClusterID != "" && s.ClusterID != o.clusterID():
-		return // it is another cluster's
+		return // it belongs to another cluster
 	case owned:
 		why = "its topic is there, and can be deleted"
 	case w.settled(o.process, kt):
@@ -180,14 +181,14 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 	case s.ClusterID == "" && w.isOwnWork(o, kt, there):
 		why = "it made the topic for it, and nothing happened since"
 	case s.ClusterID == "" || there != nil && s.TopicID != "" || s.TopicID == "" && s.TopicName == "":
-		return // nothing proves that the topic is its own, or it is not
+		return // no proof that the object owns the topic, or proof that it does not
 	default:
 		why = "its topic is gone, or can be deleted"
 	}
 	w.fail("%s/%s is held by operator %s for ever, though %s: %s", kt.Namespace, kt.Name, o.name(), why, modelStatus(kt))
 }
 
-// settled reports whether the process deleted the topic that the object owns, and knows it.
+// settled reports whether the process deleted the topic that the object owns, and still remembers the deletion.
 func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 	for _, t := range w.topics {
 		if modelIDText(t) == kt.Status.TopicID && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
@@ -197,27 +198,30 @@ func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 	return false
 }
 
-// isOwnWork reports whether the operator's process must still know that it made the topic for the object, since no answer was lost.
+// isOwnWork reports whether the operator's process must still remember that it created the topic for the object. Without faults no answer
+// was lost.
 func (w *model) isOwnWork(o *modelOperator, kt *v1.KafkaTopic, there *modelTopic) bool {
 	return !w.config.faults && there != nil && there.by == o.process && there.uid == kt.UID && !w.unmanaged[kt.UID] &&
 		w.clock.now().Sub(kt.CreationTimestamp.Time) < longMemory
 }
 
-// disputed reports whether anybody else than the operator that selects an object last may have written its status.
+// disputed reports whether the status may have another writer than the operator that selects the object now: a user who restored it, or the
+// operator that selected it before.
 func (w *model) disputed(kt *v1.KafkaTopic) bool {
 	return w.restored[kt.UID] || slices.ContainsFunc(w.server.log, func(e modelEvent) bool {
 		return e.after.UID == kt.UID && e.after.Labels[modelLabel] != kt.Labels[modelLabel]
 	})
 }
 
-// modelTomb is an object that went at once, and a process that may have to delete its topic.
+// modelTomb is an object that was removed at once, and a process that may have to delete its topic.
 type modelTomb struct {
 	key     types.NamespacedName
 	last    *v1.KafkaTopic
 	process *modelProcess
 }
 
-// checkTombs: the topic of an object that went at once is gone too, if the process that made it saw it all, and nobody else was concerned.
+// checkTombs fails if the topic of an object that was removed at once still exists, although the process that created the topic saw all
+// events, and no other object was involved.
 func (w *model) checkTombs() {
 	for _, tomb := range w.tombs {
 		kt, p := tomb.last, tomb.process
@@ -232,7 +236,7 @@ func (w *model) checkTombs() {
 	}
 }
 
-// others reports whether there was ever another object of the same name, or one that may have stood for the same topic.
+// others reports whether there ever was another object with the same key, or one that may have stood for the same topic.
 func (w *model) others(kt *v1.KafkaTopic) bool {
 	for _, e := range w.server.log {
 		if other := e.after; other.UID != kt.UID && (client.ObjectKeyFromObject(other) == client.ObjectKeyFromObject(kt) ||
@@ -249,7 +253,7 @@ func modelStatus(kt *v1.KafkaTopic) string {
 		s.ObservedGeneration, kt.Generation, s.Conditions)
 }
 
-// checkSettled: an object that one operator selects is as it should be.
+// checkSettled checks the final state of an object that exactly one operator selects.
 func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.KafkaTopic) {
 	s := kt.Status
 	has := func(kind, status string) bool {
@@ -260,7 +264,7 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 	loses := slices.ContainsFunc(rivals, func(c *v1.KafkaTopic) bool { return !w.config.oldestWins || modelOlder(c, kt) })
 	switch {
 	case modelManaged(kt) && !w.managed(kt):
-		// It was unmanaged, and nobody can tell whether it is.
+		// It was unmanaged when spec.managed was dropped, so its present value is unknown.
 	case !modelManaged(kt):
 		if !has("Unmanaged", "True") || s.TopicName != "" || s.TopicID != "" || s.ClusterID != "" {
 			w.fail("%s is not let go: %s", key, modelStatus(kt))
@@ -270,7 +274,8 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 			w.fail("%s does not pause: %s", key, modelStatus(kt))
 		}
 	case s.ClusterID != "" && s.ClusterID != o.clusterID():
-		// Where two operators selected it, whoever wrote last told of it, once for each generation.
+		// If two operators selected the object, the one that wrote last reported this once for each generation. So disputed objects are not
+		// checked.
 		if says := "KafkaTopic is owned by cluster '" + s.ClusterID + "', not this cluster '" + o.clusterID() + "'."; !w.disputed(kt) &&
 			!slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool {
 				return c.Status == "False" && c.Message == says
@@ -287,15 +292,15 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 	}
 }
 
-// checkReady: the topic is there, and as the object asks for.
+// checkReady checks that the topic exists and matches the object.
 func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.KafkaTopic, ready bool) {
 	s := kt.Status
 	t := w.topicOf(o.index, modelName(kt))
 	if s.ClusterID == "" && s.TopicID != "" && (t == nil || t.id.String() != s.TopicID) {
-		return // nothing says in which cluster its topic is
+		return // no field names the cluster of its topic
 	}
 	if kt.Spec.Replicas != nil {
-		return // it may be refused, or ready
+		return // Kafka may have rejected it or not
 	}
 	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() && !w.server.prunes {
 		w.fail("%s has no topic: %s", key, modelStatus(kt))
@@ -321,7 +326,7 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 		value, set := kt.Spec.Config[name]
 		leftover := !set && entry.Source == kafka.SourceTopic
 		switch {
-		case name == throttleKey && leftover: // another owner's is left alone
+		case name == throttleKey && leftover: // a throttle that another owner set stays
 			leftover = t.throttledBy == kt.UID && !w.unmanaged[kt.UID] && !w.restored[kt.UID]
 		case t.name == internalTopic:
 			leftover = false

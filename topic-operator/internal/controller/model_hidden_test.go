@@ -9,8 +9,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// Random histories found these two. Another CustomResourceDefinition hides whose an object is while an operator lists it, and is replaced
-// by the operator's own before it writes. The version is the same, so that the claim of the one cluster was stored over that of the other.
+// Random histories found these two. A foreign CustomResourceDefinition drops an object's clusterId while an operator lists the objects, and
+// the operator's own definition is back before the operator writes. The resourceVersion is the same, so the API server stored one cluster's
+// claim over the other's.
 var modelHiddenClaims = map[string]modelHistory{
 	"taken over": {config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 0, who: 0, arg: 59570},
@@ -50,9 +51,10 @@ func TestTheModelFindsAClaimThatIsStoredOverAnotherOne(t *testing.T) {
 	g.Expect(h.play(metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)).To(ContainSubstring("turns the clusterId of n1/y"))
 }
 
-// Random histories found these two as well, and nothing is lost in them. An operator that knew no cluster ids made a topic for an object of
-// another cluster, whose clusterId is hidden when the object is deleted: it deletes what it made. And an operator that knew none was led
-// from one cluster to another and back: the status remembers the throttles of the topic in the last.
+// Random histories found these two as well; nothing is lost in them. In the first, an operator that knew no cluster ids created a topic for
+// an object of another cluster, and the clusterId is hidden when the object is deleted: the operator deletes the topic that it created. In
+// the second, an operator that knew no cluster ids was led from one cluster to another and back: the status records the throttles of the
+// topic in the last cluster.
 func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, oldestWins: true, faults: true}, steps: []modelStep{
 		{do: "mute", key: 0, who: 1, arg: 14338},
@@ -81,8 +83,8 @@ func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T)
 	}})
 }
 
-// A random history found this, without finalizers. A read past the cache sees the object that took the place of another one, and the watch
-// tells of the other one's end only then.
+// A random history found this, without finalizers. A read past the cache returns the object that replaced another one, before the watch
+// reports the deletion of the old one.
 func TestATopicStaysIfItsObjectWasSeenToBeReplacedBeforeTheWatchToldOfItsEnd(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 51728},

@@ -21,8 +21,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// This is a model of two operators on two Kafka clusters and one API server. Random histories of users, operators and mishaps are played in
-// it, one step at a time, and what the operators write is held against rules that know nothing of package ownership.
+// This is a model of two operators with two Kafka clusters and one API server. A test plays random histories of users, operators and faults
+// in the model, one step at a time, and checks each write of the operators against rules that do not use package ownership.
 
 const modelLabel = "operator"
 
@@ -35,14 +35,14 @@ var (
 
 func modelBackground() context.Context { return context.Background() }
 
-// modelConfig is how the operators of a history are set up.
+// modelConfig is the configuration of a history's operators.
 type modelConfig struct {
 	finalizers, oldestWins, blockUnknown, faults, undeletable bool
-	// plant is a fault in the operator that a rule has to find; empty if there is none.
+	// plant is the planted fault that a rule has to find; empty if there is none.
 	plant string
 }
 
-// modelDenial is an object, and a topic that is not its own.
+// modelDenial is an object, and a topic that its status reported as not its own.
 type modelDenial struct {
 	object types.UID
 	topic  kafka.TopicID
@@ -56,26 +56,26 @@ type model struct {
 	clusters  [2]modelCluster
 	operators [2]*modelOperator
 	metrics   *metrics.Metrics
-	// topics are all that ever were; births counts their beginnings and ends.
+	// topics are all topics that ever existed. births numbers their creations and deletions.
 	topics map[kafka.TopicID]*modelTopic
 	births int
-	// unmanaged are the objects that were unmanaged at some time. tombs are those that went at once.
+	// unmanaged are the objects that were unmanaged at some time. tombs are the objects that were removed at once.
 	unmanaged map[types.UID]bool
-	// throttled are the objects that named a throttle at some time, and restored those whose status somebody replaced, so that it may have
-	// forgotten that.
+	// throttled are the objects that named a throttle at some time. restored are those whose status a user replaced, so that the status may
+	// lack the throttle.
 	throttled, restored map[types.UID]bool
 	tombs               []modelTomb
-	// denied are the topics of which the status of an object that is being deleted told that they are not its own.
+	// denied are the topics that the status of an object that is being deleted reported as not its own.
 	denied map[modelDenial]bool
-	// swapped: another CustomResourceDefinition was applied at some time.
+	// swapped reports whether another CustomResourceDefinition was applied at some time.
 	swapped bool
 	// saved is the backup of all statuses.
 	saved map[types.NamespacedName]v1.KafkaTopicStatus
-	// writes counts what the operators changed; disputes are those among them that are due to the dispute of two operators (isDispute).
+	// writes counts the operators' changes. disputes counts those of them that two operators repeat against each other (isDispute).
 	writes, disputes int
 	// violation is the first rule that was broken.
 	violation string
-	// story is told if somebody is to read it.
+	// story records the history for a reader; nil if nobody reads it.
 	story *strings.Builder
 }
 
@@ -101,7 +101,7 @@ func (w *model) tell(format string, args ...any) {
 	}
 }
 
-// fail notes the first violation. It returns false.
+// fail records the first violation. It returns false.
 func (w *model) fail(format string, args ...any) bool {
 	if w.violation == "" {
 		w.violation = fmt.Sprintf(format, args...)
@@ -110,7 +110,7 @@ func (w *model) fail(format string, args ...any) bool {
 	return false
 }
 
-// logger brings what an operator logs into the story.
+// logger writes an operator's log lines into the story.
 func (w *model) logger(p *modelProcess) logr.Logger {
 	if w.story == nil {
 		return logr.Discard()
@@ -130,7 +130,7 @@ func (w *model) topicGone(id kafka.TopicID) {
 	t.gone, t.ended = true, w.births
 }
 
-// topicOf returns the topic of a name that there is in a cluster; nil if there is none.
+// topicOf returns the existing topic of a name in a cluster; nil if there is none.
 func (w *model) topicOf(cluster int, name string) *modelTopic {
 	for _, t := range w.topics {
 		if t.cluster == cluster && t.name == name && !t.gone {
@@ -150,15 +150,15 @@ func modelID(text string) string {
 	return text
 }
 
-// modelHistory is a history as a value.
+// modelHistory is a history that can be played again.
 type modelHistory struct {
 	config modelConfig
 	steps  []modelStep
 }
 
-// randomHistory is the history of a seed.
+// randomHistory returns the history of a seed.
 func randomHistory(seed uint64) modelHistory {
-	r := rand.New(rand.NewPCG(seed, 1)) // a history is no secret
+	r := rand.New(rand.NewPCG(seed, 1)) // no secret depends on it
 	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0,
 		faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0}}
 	for range 50 + r.IntN(300) {
@@ -167,7 +167,7 @@ func randomHistory(seed uint64) modelHistory {
 	return h
 }
 
-// play plays a history, and returns which rule it breaks; empty if none.
+// play plays a history, and returns the broken rule; empty if none is broken.
 func (h modelHistory) play(m *metrics.Metrics, story *strings.Builder) string {
 	w := newModel(h.config, m, story)
 	for i, s := range h.steps {
@@ -181,7 +181,7 @@ func (h modelHistory) play(m *metrics.Metrics, story *strings.Builder) string {
 	return w.violation
 }
 
-// shrink leaves out all steps that are not needed to break a rule: large parts first, then one by one, then what happens within passes.
+// shrink removes all steps that are not needed to break a rule: large parts first, then single steps, then the steps inside of passes.
 func (h modelHistory) shrink(breaks func(modelHistory) bool) modelHistory {
 	for size := len(h.steps) / 2; size > 0; {
 		smaller := false
@@ -213,7 +213,7 @@ func (h modelHistory) without(at, n int) modelHistory {
 	return modelHistory{config: h.config, steps: append(steps, h.steps[at+n:]...)}
 }
 
-// simplerSteps are the step without its fault, and without one or all of its inner steps.
+// simplerSteps returns variants of the step: without its fault, without one of its inner steps, and without all of them.
 func simplerSteps(s modelStep) (simpler []modelStep) {
 	for i := range s.inner {
 		one := s
@@ -233,7 +233,7 @@ func simplerSteps(s modelStep) (simpler []modelStep) {
 	return simpler
 }
 
-// report tells the shortest history that breaks a rule.
+// report shrinks the history, and reports the shortest one that breaks a rule.
 func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
 	t.Helper()
 	small := h.shrink(func(h modelHistory) bool { return h.play(m, nil) != "" })
@@ -247,23 +247,23 @@ func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
 		h.config, story.String())
 }
 
-// modelBudget is how many steps a run has, and how long it may take.
+// modelBudget returns how many steps a run plays, and how long it may take.
 func modelBudget() (steps int, limit time.Duration) {
 	if os.Getenv("PROVE") == "full" {
-		return 20_000_000, 30 * time.Minute // a bound for a machine that is busy: alone it takes little more than one
+		return 20_000_000, 30 * time.Minute // a bound for a busy machine; an idle one needs little more than a minute
 	}
 	return 250_000, 5 * time.Minute
 }
 
-// modelSeed is the seed of a run: that of the environment, or always the same, or a new one where the proofs run in full.
+// modelSeed returns the seed of a run: PROVE_SEED if it is set, a new one if PROVE is full, else always the same.
 func modelSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("PROVE_SEED")
 	switch {
 	case text == "" && os.Getenv("PROVE") == "full":
-		return rand.Uint64() >> 12 // a history is no secret
+		return rand.Uint64() >> 12 // no secret depends on it
 	case text == "":
-		return 1 // what a test finds must not depend on the day
+		return 1 // a plain test run has the same result each day
 	}
 	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {

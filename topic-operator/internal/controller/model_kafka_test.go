@@ -13,34 +13,34 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// modelTopic is what is known of a topic for good, whatever became of it: who made it, for whom, and when.
+// modelTopic records the origin of a topic, and keeps it after the topic's deletion.
 type modelTopic struct {
 	cluster int
 	name    string
 	id      kafka.TopicID
-	// by made it for the object of this uid; nil made by somebody else.
+	// by created the topic for the object of this uid; nil if another client did.
 	by   *modelProcess
 	uid  types.UID
 	born int
-	// anywhere: whoever made it did not know in which cluster.
+	// anywhere reports whether the creator did not know the cluster.
 	anywhere bool
-	// deletedBy deleted it, at that time, and knows it; ended counts like born.
+	// deletedBy deleted the topic at deletedAt, and received the answer. ended is a number of births, like born.
 	deletedBy *modelProcess
 	deletedAt time.Time
 	ended     int
 	gone      bool
-	// throttledBy is the object for which an operator set the throttle that the topic has; empty if there is none, or if somebody else set it.
+	// throttledBy is the object for which an operator set the topic's throttle; empty if the topic has none, or if another client set it.
 	throttledBy types.UID
 }
 
 func (t *modelTopic) String() string { return fmt.Sprintf("%s (%s)", t.name, shortID(t.id)) }
 
-// shortID is the number of a topic, with its cluster, for stories.
+// shortID returns a topic's cluster and number, for stories.
 func shortID(id kafka.TopicID) string {
 	return fmt.Sprintf("%s#%d", modelClusterNames[int(id[7])%len(modelClusterNames)], int(id[14])<<8|int(id[15]))
 }
 
-// marked tells the ids of two clusters apart: ids of topics are unique in the world, and those of clusters in memory are not.
+// marked writes the cluster into a topic id: real topic ids are unique everywhere, but two in-memory clusters create the same ones.
 func marked(id kafka.TopicID, cluster int) kafka.TopicID {
 	id[7] = byte(cluster)
 	return id
@@ -50,21 +50,21 @@ func unmarked(id kafka.TopicID, cluster int) kafka.TopicID {
 	if int(id[7]) == cluster {
 		id[7] = 0
 	} else {
-		id[6] = 1 // no cluster in memory makes such an id
+		id[6] = 1 // in-memory clusters create no such id
 	}
 	return id
 }
 
-// modelKafka leads a process's calls to Kafka, one by one.
+// modelKafka forwards a process's calls to Kafka, one at a time.
 type modelKafka struct{ p *modelProcess }
 
 var errModelLost = kafka.NewTransportError("the connection broke", nil)
 
-// reach returns the cluster that a call ends at, or why it reaches none.
+// reach returns the cluster that a call reaches, or an error.
 func (k *modelKafka) reach() (int, error) {
 	at := k.p.op.leads
 	if k.p.op.process != k.p {
-		at = k.p.leftAt // connections stay where they are
+		at = k.p.leftAt // an existing connection keeps its cluster
 	}
 	if k.p.w.clusters[at].down {
 		return at, errModelLost
@@ -77,8 +77,8 @@ func (k *modelKafka) read(what, name string) (int, error) {
 	return k.reach()
 }
 
-// configKeys are the settings that users and others change in the model's histories, throttleKey is one that tools set for a while, and
-// policyKey what Kafka itself sets on its own topics.
+// configKeys are the settings that users and tools change in the histories. throttleKey is a setting that tools set temporarily, and
+// policyKey one that Kafka sets on its internal topics.
 var configKeys = []string{"retention.ms", "segment.bytes"}
 
 const (
@@ -134,8 +134,8 @@ func (k *modelKafka) Reassignments(context.Context, string) (map[int32]kafka.Rea
 	return nil, nil
 }
 
-// write makes one change in Kafka, if the check allows it at this very moment. The pass may end right before or after it, or never hear of
-// it. A request that is lost on its way is sent again, some time later.
+// write makes one change in Kafka, if the check allows it right before. The process may crash right before or after the change, or lose the
+// answer. With faultRepeated the first attempt is lost, and the request is sent again later.
 func (k *modelKafka) write(what, name string, allowed executor.Check, do func(at int) error) error {
 	asked := false
 	once := func() error {
@@ -232,10 +232,10 @@ func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID, allowed execu
 	return err
 }
 
-// modelAdmin is what the guard of a process asks of Kafka.
+// modelAdmin answers the requests of a process's guard.
 type modelAdmin struct {
 	p *modelProcess
-	// asked ends a turn of the guard's own loop after its first question.
+	// asked ends a turn of the guard's loop after its first request.
 	asked func() bool
 }
 
@@ -254,12 +254,12 @@ func (a *modelAdmin) Pin(id string) error {
 	return a.p.kafka.Pin(id)
 }
 
-// modelIdentity notes what each pass was told of the operator's own cluster.
+// modelIdentity records the cluster that the guard returned to each pass.
 type modelIdentity struct{ p *modelProcess }
 
 func (i *modelIdentity) Own(ctx context.Context) ownership.Cluster { return i.note(i.p.guard.Own(ctx)) }
 
-// note keeps what the pass was told. An id that can't be stored protects nobody.
+// note records the result for the pass. If the clusterId can't be stored, the rules do not expect protection.
 func (i *modelIdentity) note(own ownership.Cluster) ownership.Cluster {
 	i.p.top().own, i.p.top().knows = own, own.ID
 	if i.p.drops {

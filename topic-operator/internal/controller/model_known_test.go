@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// A random history found this. While the operator makes the topic of a new object, somebody restores the status of an older object of that
-// name, which stood for another topic. So nothing in Kubernetes claims the topic that was made, and another object takes it over.
+// A random history found this. While the operator creates the topic of a new object, a user restores the status of an older object of that
+// name, which stood for another topic. So no object claims the created topic, and another object takes it over.
 func TestATopicThatWasMadeIsNotDeletedForAStatusThatTellsOfAnother(t *testing.T) {
 	w := newModel(modelConfig{finalizers: true}, metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)
 	p := w.operators[1].process
@@ -33,7 +33,7 @@ func TestATopicThatWasMadeIsNotDeletedForAStatusThatTellsOfAnother(t *testing.T)
 		ClusterID: modelClusterIDs[1]}}
 
 	create(first)
-	const statusCall = 6 // after the object, the other claimants, the topic, the finalizer and the creation
+	const statusCall = 6 // the first five: object, other claimants, topic, finalizer, creation
 	look(first, modelStep{at: statusCall, inner: []modelStep{{do: "restore", key: 1}}})
 	create(second)
 	look(second, modelStep{})
@@ -55,9 +55,9 @@ func checkKnown(t *testing.T, h modelHistory) {
 	}
 }
 
-// A random history found this. An object that was paused has no topicId. It is resumed, its topic is recreated, and it is deleted before
-// the status knows the new topic, which somebody replaces at last. The operator told that the topic there is not the object's own, and did
-// not store which one is.
+// A random history found this. A paused object has no topicId. It is resumed, its topic is recreated, and the object is deleted before its
+// status has the new topic's id. Then somebody replaces that topic. The operator reported that the present topic is not the object's own,
+// but did not store the id of the topic that is.
 var modelReplacedAfterAPause = []modelStep{
 	{do: "create", key: 3, who: 1, arg: 46354},
 	{do: "deliver", key: 2, who: 0, arg: 54257},
@@ -79,7 +79,7 @@ func TestATopicThatReplacedTheOneMadeAfterAPauseIsNotTheObjectsOwn(t *testing.T)
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: modelReplacedAfterAPause})
 }
 
-// The same, found with another seed: the topic was made by an operator whose watch lagged behind.
+// The same, found with another seed: an operator with a lagging watch created the topic.
 func TestATopicThatReplacedTheOneMadeByAnOperatorThatLagsIsNotTheObjectsOwn(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 3, who: 1, arg: 55238},
@@ -109,16 +109,16 @@ func TestATopicThatReplacedTheOneMadeByAnOperatorThatLagsIsNotTheObjectsOwn(t *t
 	}})
 }
 
-// What the operator remembers of the topic that it made goes with its process; what it told goes not.
+// A restart loses which topic the operator created. It must not lose the id that the status reported.
 func TestADeletionThatIsBlockedStaysSoWhenTheOperatorStartsAnew(t *testing.T) {
 	steps := append(slices.Clone(modelReplacedAfterAPause),
 		modelStep{do: "deliver", arg: 3}, modelStep{do: "timer", key: 3}, modelStep{do: "restart", arg: 0})
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: steps})
 }
 
-// Random histories found these two. A deletion is blocked, the status is told so with the id of the topic that was made, and the watch does
-// not show that status. Later the operator has forgotten what it made, and decides by the old state: it went by the name, and deleted the
-// topic it had refused to.
+// Random histories found these two. A deletion is blocked, the status records so with the id of the topic that the operator created, and
+// the watch does not show that status yet. Later the operator no longer remembers the creation, and decides by the old state: it fell back
+// to the name, and deleted the topic that it had refused to delete.
 func TestADeletionThatIsBlockedStaysSoWhileTheWatchIsBehind(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 1, arg: 11081},
@@ -166,7 +166,7 @@ func TestADeletionThatIsBlockedStaysSoWithoutProtectionWhileTheWatchIsBehind(t *
 	}})
 }
 
-// Nothing remembers that a status was told something: it may have been overwritten since, by the operator itself.
+// The operator does not remember what it wrote into a status: a later pass of its own may have overwritten it.
 func TestAMismatchIsToldAgainAfterAPause(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true}, steps: []modelStep{
 		{do: "immigrate"},
@@ -179,9 +179,9 @@ func TestAMismatchIsToldAgainAfterAPause(t *testing.T) {
 	}})
 }
 
-// A random history found this. Two operators select a new object, and one of them made its topic before the other one claimed it. Somebody
-// deletes the first one's topic and the object, and a CustomResourceDefinition hides the claim. Nothing tells the first operator of the
-// other's then, and of its own nothing is left.
+// A random history found this. Two operators select a new object, and one created the object's topic before the other one claimed it. A
+// user deletes that topic and the object, and a CustomResourceDefinition hides the claim. So the first operator can't know of the other's
+// claim, and its own topic is deleted already.
 func TestAnObjectWhoseClaimIsHiddenIsReleasedByWhoMadeItsTopic(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 37308},
@@ -198,8 +198,8 @@ func TestAnObjectWhoseClaimIsHiddenIsReleasedByWhoMadeItsTopic(t *testing.T) {
 	}})
 }
 
-// A random history found this. Without finalizers, the watch shows an object's end while a pass reads it, which finds that it is gone by
-// the API server's word.
+// A random history found this, without finalizers. The watch reports an object's deletion while a pass reads the object and gets NotFound
+// from the API server.
 func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 1668},
@@ -213,8 +213,9 @@ func TestAnObjectThatGoesWhileItIsReadTakesItsTopicAlong(t *testing.T) {
 	}})
 }
 
-// A random history found this. Without finalizers, an object goes that another owner's finalizer held, while another one claims its topic.
-// The pass did not look for claimants, so that the check before the deletion stopped it each time, until the other one was unmanaged.
+// A random history found this, without finalizers. Another owner's finalizer held an object, which is now removed, while another object
+// claims its topic. The pass did not look for claimants, so the check before the deletion rejected each attempt until the other object was
+// unmanaged.
 func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 1, who: 0, arg: 58645},
@@ -231,8 +232,8 @@ func TestAnObjectThatWasHeldLeavesItsTopicToOthersWhenItGoes(t *testing.T) {
 	}})
 }
 
-// A random history found this. The status of an object of another cluster said so, and then that Kafka answers as another cluster, in a
-// write whose answer was lost. When the operator's own cluster answered again, the status went on saying that it does not.
+// A random history found this. The status of an object of another cluster reported that cluster. Then a write whose answer was lost
+// reported that Kafka answers as another cluster. When the operator's own cluster answered again, the status kept that report.
 func TestAMismatchIsToldAgainAfterAnotherClusterAnswered(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{blockUnknown: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 0, who: 0, arg: 41196},

@@ -22,12 +22,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// modelOperator is one of the two operators: what stays when its process ends.
+// modelOperator is the part of an operator that survives the end of its process.
 type modelOperator struct {
 	index   int
 	process *modelProcess
 	starts  int
-	// leads is the cluster that its bootstrap address leads to. mute: Kafka does not tell its id.
+	// leads is the cluster that the bootstrap address leads to. mute makes Kafka hide its cluster id.
 	leads int
 	mute  bool
 	// mutes counts the changes of mute.
@@ -36,15 +36,15 @@ type modelOperator struct {
 
 func (o *modelOperator) name() string { return string("AB"[o.index]) }
 
-// clusterID is the id of the operator's own cluster.
+// clusterID returns the id of the operator's own cluster.
 func (o *modelOperator) clusterID() string { return modelClusterIDs[o.index] }
 
-// selects is the operator's label selector.
+// selects reports whether the operator's label selector matches.
 func (o *modelOperator) selects(labels map[string]string) bool {
 	return labels[modelLabel] == o.name() || labels[modelLabel] == "AB"
 }
 
-// modelProcess is one life of an operator.
+// modelProcess is one process of an operator, from its start to its end.
 type modelProcess struct {
 	w     *model
 	op    *modelOperator
@@ -53,27 +53,27 @@ type modelProcess struct {
 	guard *identity.Guard
 	admin *modelAdmin
 	kafka *kafkamemory.Client
-	// cache is the state of the API server after the first events of its log.
+	// cache is the state after the first events of the API server's log; events counts them.
 	cache  map[types.NamespacedName]*v1.KafkaTopic
 	events int
 	queue  []types.NamespacedName
 	due    map[types.NamespacedName]time.Time
 	passes []*modelPass
 	dead   bool
-	// showing: the cache is being changed, and no pass asks.
+	// showing reports whether an event handler runs, outside of any pass.
 	showing bool
-	// read is each object as a pass read it last. gaveUp tells when the process let an object's topic go, since it is unmanaged.
+	// read is each object as a pass read it last. gaveUp is the number of births at which the process stopped managing an object.
 	read   map[types.NamespacedName]*v1.KafkaTopic
 	gaveUp map[types.UID]int
-	// gaps: its watch had one, so that it may have missed a deletion.
+	// gaps reports whether the watch had a gap, so that the process may have missed a deletion.
 	gaps bool
-	// leftAt is where the operator's address led when another replica took over.
+	// leftAt is the cluster that the operator's address led to when another replica took over.
 	leftAt int
-	// drops: the process knows that the clusterId is not stored.
+	// drops reports whether the process knows that the API server drops the clusterId.
 	drops bool
 }
 
-// modelSchema tells a process what the API server keeps.
+// modelSchema reports to a process which fields the API server keeps.
 type modelSchema struct{ p *modelProcess }
 
 func (s *modelSchema) KeepsClusterID() bool { return !s.p.drops }
@@ -86,19 +86,19 @@ func (s *modelSchema) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error
 
 func (p *modelProcess) String() string { return fmt.Sprintf("operator %s%d", p.op.name(), p.life) }
 
-// modelPass is one pass over one object, as it is seen from outside.
+// modelPass is one pass over one object, as the rules see it.
 type modelPass struct {
 	key types.NamespacedName
-	// view is the object as the pass knows it: as it was read, or as its own last write left it. cached are all objects as the cache
-	// had them when the pass looked for others last.
+	// view is the object as the pass knows it: as read, or as its last write stored it. cached are all cached objects at the pass's last
+	// search for claimants.
 	view   *v1.KafkaTopic
 	cached []*v1.KafkaTopic
-	// vanished: the pass is about an object that went.
+	// vanished reports whether the pass handles an object that no longer exists.
 	vanished bool
-	// own is what the pass was told of the operator's cluster, without its id if that protects nobody. knows is the id in any case.
+	// own is the operator's cluster as the guard returned it, without the id if the id can't be stored. knows is the id in both cases.
 	own   ownership.Cluster
 	knows string
-	// began tells which topics there were before. muted and mutes tell whether Kafka hid its id then.
+	// began is the number of births at the start of the pass. muted and mutes record whether Kafka hid its cluster id then.
 	began         int
 	muted         bool
 	mutes         int
@@ -106,7 +106,7 @@ type modelPass struct {
 	plan          modelStep
 }
 
-// vanishes notes that the pass finds no object: it is about the tombstone, if there is one.
+// vanishes records that the pass found no object. The pass then handles the tombstone, if there is one.
 func (p *modelPass) vanishes(by *modelProcess) {
 	p.view = by.r.vanish.get(p.key)
 	p.vanished = p.view != nil
@@ -119,7 +119,7 @@ func (p *modelPass) uid() types.UID {
 	return p.view.UID
 }
 
-// modelEnd ends a pass of a process that died.
+// modelEnd is the panic that ends a pass of a crashed process.
 type modelEnd struct{}
 
 func (p *modelProcess) passing() bool   { return len(p.passes) > 0 }
@@ -131,7 +131,7 @@ func (p *modelProcess) crash(how string) {
 	panic(modelEnd{})
 }
 
-// leads is what the operator's lease says.
+// leads reports whether the process holds the operator's lease.
 func (p *modelProcess) leads(context.Context) error {
 	if p.op.process != p && p.w.config.plant != plantedNoLease {
 		return ErrNotLeader
@@ -139,8 +139,8 @@ func (p *modelProcess) leads(context.Context) error {
 	return nil
 }
 
-// start starts a new process of the operator. Its cache is filled with the state after so many events. The one before ends, or, if the new
-// one usurps its place, was suspended and continues with what it was at.
+// start starts a new process of the operator, with a cache filled from the first events of the log. The old process ends; or, if the new
+// one usurps it, the old one was suspended and continues its pass.
 func (w *model) start(o *modelOperator, known int, usurps bool) {
 	o.starts++
 	p := &modelProcess{w: w, op: o, life: o.starts, events: known,
@@ -177,7 +177,7 @@ func (w *model) start(o *modelOperator, known int, usurps bool) {
 	}
 }
 
-// all are the objects in the cache.
+// all returns the cached objects.
 func (p *modelProcess) all() (all []*v1.KafkaTopic) {
 	for _, key := range modelKeys {
 		if kt := p.cache[key]; kt != nil {
@@ -187,7 +187,7 @@ func (p *modelProcess) all() (all []*v1.KafkaTopic) {
 	return all
 }
 
-// enter is called with each call of a pass. What the step plans to happen in the middle of the pass happens here.
+// enter is called at each call of a pass, and plays the inner steps that are planned for this call.
 func (p *modelProcess) enter(what string) {
 	pass := p.top()
 	pass.calls++
@@ -197,7 +197,7 @@ func (p *modelProcess) enter(what string) {
 	}
 }
 
-// meanwhile makes what the step plans to happen in the middle of the pass.
+// meanwhile plays the inner steps of the pass.
 func (p *modelProcess) meanwhile(what string) {
 	if inner := p.top().plan.inner; len(inner) > 0 {
 		p.w.tell("  before %s goes on to %s:", p, what)
@@ -208,7 +208,7 @@ func (p *modelProcess) meanwhile(what string) {
 	}
 }
 
-// goOn ends the pass of a process that died meanwhile, or of a history that is over.
+// goOn ends the pass if its process crashed meanwhile, or if the history is over.
 func (p *modelProcess) goOn() {
 	if p.dead || p.w.violation != "" {
 		panic(modelEnd{})
@@ -270,7 +270,7 @@ func (p *modelProcess) patch(what string, obj client.Object, patch client.Patch,
 	return err
 }
 
-// pass makes one pass. A process that dies in it starts again.
+// pass runs one pass. If the process crashes in it, a new process starts.
 func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	pass := &modelPass{key: key, began: p.w.births, muted: p.op.mute, mutes: p.op.mutes, plan: plan}
 	p.passes = append(p.passes, pass)
@@ -290,7 +290,7 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	}
 }
 
-// reconcile makes one pass, and reports whether the process ended in it.
+// reconcile runs one pass, and reports whether the process ended in it.
 //
 //nolint:revive // the end is no error
 func (p *modelProcess) reconcile(key types.NamespacedName) (result reconcile.Result, err error, ended bool) {
@@ -309,7 +309,7 @@ func (p *modelProcess) reconcile(key types.NamespacedName) (result reconcile.Res
 	return result, err, false
 }
 
-// busy reports whether a pass over the object is going on: there is never a second one.
+// busy reports whether a pass over the object is running; a second one never starts.
 func (p *modelProcess) busy(key types.NamespacedName) bool {
 	return slices.ContainsFunc(p.passes, func(pass *modelPass) bool { return pass.key == key })
 }
@@ -335,7 +335,7 @@ func (p *modelProcess) lookAtAll() {
 	}
 }
 
-// ready are the objects that a worker may take now.
+// ready returns the objects that a worker may take now.
 func (p *modelProcess) ready() []types.NamespacedName {
 	keys := slices.Clone(p.queue)
 	for _, key := range modelKeys {
@@ -346,7 +346,7 @@ func (p *modelProcess) ready() []types.NamespacedName {
 	return slices.DeleteFunc(keys, p.busy)
 }
 
-// deliver shows the process the next event.
+// deliver delivers the next event of the log to the process. It reports whether there was one.
 func (p *modelProcess) deliver() bool {
 	if p.events >= len(p.w.server.log) {
 		return false
@@ -365,7 +365,7 @@ func (p *modelProcess) deliver() bool {
 	return true
 }
 
-// gap is what a process sees after its watch broke off and began again with a list.
+// gap brings the cache up to date as after a broken watch: with a list instead of the missed events.
 func (p *modelProcess) gap() {
 	p.events = len(p.w.server.log)
 	for _, key := range modelKeys {
@@ -382,7 +382,7 @@ func (p *modelProcess) gap() {
 	}
 }
 
-// show tells the handlers of an event, outside of any pass.
+// show runs the event handlers, outside of any pass.
 func (p *modelProcess) show(key types.NamespacedName, passes bool, handlers func(queue)) {
 	if passes {
 		p.ask(key)
@@ -410,7 +410,7 @@ func (p *modelProcess) deleted(key types.NamespacedName, last *v1.KafkaTopic, un
 	p.show(key, p.r.watched().Delete(e), func(q queue) { p.r.rivals().Delete(context.Background(), e, q) })
 }
 
-// tick has the guard look once who answers, as its own loop does now and then.
+// tick lets the guard check once which cluster answers, as its loop does.
 func (p *modelProcess) tick() {
 	if drops := p.w.server.prunes && p.w.config.plant != plantedDeaf; p.drops != drops {
 		p.drops = drops

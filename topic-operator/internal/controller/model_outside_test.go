@@ -8,17 +8,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// What else happens to operators and objects from outside: other replicas, other finalizers, other CustomResourceDefinitions, tools, and
-// Kafka itself.
+// Further events from outside: other replicas, other finalizers, other CustomResourceDefinitions, tools, and Kafka itself.
 
-// usurp has another replica take the lease, while the one that had it is in the middle of a pass, and goes on.
+// usurp lets another replica take the lease while the previous leader is in the middle of a pass, which then continues.
 func (w *model) usurp(s modelStep) {
 	o := w.operators[s.who%2]
 	w.tell("another replica takes over from %s", o.process)
 	w.start(o, w.relist(o, s.arg), true)
 }
 
-// hold has another owner's finalizer come or go.
+// hold adds or removes another owner's finalizer.
 func (w *model) hold(s modelStep) {
 	w.user(s, "holds or lets go", func(kt *v1.KafkaTopic) {
 		rest := slices.DeleteFunc(slices.Clone(kt.Finalizers), func(f string) bool { return f == foreignFinalizer })
@@ -29,7 +28,7 @@ func (w *model) hold(s modelStep) {
 	})
 }
 
-// throttle has a user name a throttle, or name it no longer.
+// throttle adds a throttle to an object's configuration, or removes it.
 func (w *model) throttle(s modelStep) {
 	w.user(s, "throttles or not", func(kt *v1.KafkaTopic) {
 		config := maps.Clone(kt.Spec.Config)
@@ -49,7 +48,7 @@ func (w *model) throttle(s modelStep) {
 	}
 }
 
-// slow has a tool that moves partitions throttle a topic, or take its throttle away.
+// slow sets a throttle on a topic as a reassignment tool does, or removes it.
 func (w *model) slow(s modelStep) {
 	at, name := s.who%2, topicName(s)
 	t := w.topicOf(at, name)
@@ -67,21 +66,21 @@ func (w *model) slow(s modelStep) {
 	w.tell("somebody sets %v, deletes %v of topic %s", change.Set, change.Delete, t)
 }
 
-// makeInternal has Kafka make one of its own topics.
+// makeInternal lets Kafka create one of its internal topics.
 func (w *model) makeInternal(s modelStep) {
 	at := s.who % 2
 	policy := "compact"
 	made, err := w.clusters[at].hand.CreateTopics(modelContext,
 		[]kafka.NewTopic{{Name: internalTopic, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{policyKey: &policy}}}, false)
 	if err != nil || made[internalTopic].Err != nil {
-		return // it is there already
+		return // it exists already
 	}
 	t := &modelTopic{cluster: at, name: internalTopic, id: marked(made[internalTopic].ID, at)}
 	w.topicMade(t)
 	w.tell("Kafka makes topic %s in cluster %s", t, modelClusterNames[at])
 }
 
-// claimInternal has a user create an object for a topic of Kafka's own.
+// claimInternal creates an object for an internal topic of Kafka.
 func (w *model) claimInternal(s modelStep) {
 	key := modelKeys[s.key]
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{TopicName: new(internalTopic)}}
@@ -92,8 +91,8 @@ func (w *model) claimInternal(s modelStep) {
 	}
 }
 
-// swap applies another CustomResourceDefinition, which drops fields, or the operator's own again. At times the one is there only while an
-// operator lists the objects.
+// swap applies another CustomResourceDefinition, which drops fields, or the operator's own again. Sometimes the other one is applied only
+// while an operator lists the objects.
 func (w *model) swap(s modelStep) {
 	if s.arg>>8%8 == 7 {
 		w.define(true)
@@ -110,7 +109,7 @@ func (w *model) define(prunes bool) {
 	w.tell("a CustomResourceDefinition is applied that drops fields: %t", prunes)
 }
 
-// immigrate has a user bring an object from another Kafka cluster, with its status.
+// immigrate creates an object that comes from another Kafka cluster, with its status.
 func (w *model) immigrate(s modelStep) {
 	key, to := modelKeys[s.key], s.who%2
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{}}

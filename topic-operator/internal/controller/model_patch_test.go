@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// modelPatch is what the operator patches.
+// modelPatch is the part of a patch that the operator uses.
 type modelPatch struct {
 	Metadata struct {
 		ResourceVersion *string   `json:"resourceVersion"`
 		Finalizers      *[]string `json:"finalizers"`
 	} `json:"metadata"`
 	Status modelDocument `json:"status"`
-	// whole: the status replaces the stored one.
+	// whole reports whether the patch replaces the stored status.
 	whole bool
 }
 
@@ -30,7 +30,7 @@ func (p modelPatch) status(stored modelDocument) modelDocument {
 	return stored.merged(p.Status)
 }
 
-// readPatch reads a patch of an object with the stored status: a merge patch, or a JSON patch as far as the operator uses any.
+// readPatch parses a patch of an object with the stored status: a merge patch, or the JSON patch operations that the operator uses.
 func (s *modelServer) readPatch(obj client.Object, patch client.Patch, stored modelDocument) (p modelPatch, err error) {
 	data, err := patch.Data(obj)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *modelServer) readPatch(obj client.Object, patch client.Patch, stored mo
 	return p, nil
 }
 
-// refused is the API server's error where an operation of a JSON patch fails.
+// refused returns the API server's error for a failed operation of a JSON patch.
 func refused(fails bool, path string) error {
 	if !fails {
 		return nil

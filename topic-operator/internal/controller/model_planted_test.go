@@ -11,35 +11,35 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
-// Faults that are planted in the operator, or in what it reads by, so that a rule of the model has to find them.
+// Faults that the tests plant in the operator or in its inputs. A rule of the model has to find each.
 const (
-	// plantedCacheObject: before a change the object is read from the cache.
+	// plantedCacheObject: the check before a change reads the object from the cache.
 	plantedCacheObject = "the object comes from the cache"
-	// plantedCacheClaims: before a change the other claimants are read from the cache.
+	// plantedCacheClaims: the check before a change reads the other claimants from the cache.
 	plantedCacheClaims = "the claimants come from the cache"
-	// plantedCache: before a change everything is read from the cache.
+	// plantedCache: the check before a change reads everything from the cache.
 	plantedCache = "everything comes from the cache"
 	// plantedOneCheck: a request that is sent again is not checked again.
 	plantedOneCheck = "only the first attempt is checked"
-	// plantedNoLease: nobody asks who leads.
+	// plantedNoLease: no check of the lease.
 	plantedNoLease = "nobody asks who leads"
-	// plantedTrusting: spec.managed is believed in, whatever the API server drops.
+	// plantedTrusting: the operator trusts spec.managed even if the API server drops the field.
 	plantedTrusting = "spec.managed is believed in"
-	// plantedDeaf: nobody notices that the clusterId is dropped.
+	// plantedDeaf: the operator does not notice that the API server drops the clusterId.
 	plantedDeaf = "nobody notices that the clusterId is dropped"
-	// plantedGullible: a first clusterId is stored whatever there is.
+	// plantedGullible: a first clusterId is stored even over another one.
 	plantedGullible = "a claim is stored over another one"
-	// plantedReleased: an object that the operator let go counts as a claimant until it is gone.
+	// plantedReleased: an object that the operator released counts as a claimant until it is removed.
 	plantedReleased = "what was let go claims its topic for ever"
-	// plantedOrdinary: Kafka's own topics look like all others.
+	// plantedOrdinary: internal topics of Kafka look like all others.
 	plantedOrdinary = "no topic is internal"
-	// plantedForgetful: nobody remembers which throttles an object named.
+	// plantedForgetful: the status loses which throttles an object named.
 	plantedForgetful = "throttles that were named are forgotten"
-	// plantedGreedy: each throttle counts as one that was named.
+	// plantedGreedy: each throttle counts as named by the object.
 	plantedGreedy = "all throttles count as named"
 )
 
-// plantThrottles changes what an object's status remembers of throttles, if that fault is planted.
+// plantThrottles changes the throttles that an object's status records, if the fault is planted.
 func (w *model) plantThrottles(kt *v1.KafkaTopic) {
 	says := v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: v1.ReasonInvalidConfig,
 		Message: "Property " + throttleKey + " may conflict with throttled rebalances"}
@@ -73,7 +73,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 	}
 }
 
-// checkFound plays histories until the rule that is meant finds the planted fault; others may find it too.
+// checkFound plays histories until the expected rule finds the planted fault. Other rules may find it too.
 func checkFound(t *testing.T, plant string, says []string) {
 	t.Helper()
 	const most = 20_000

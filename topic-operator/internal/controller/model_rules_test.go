@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// The model reads objects by itself, so that a fault in the code that the operator reads them with is none of its own.
+// The model has its own functions to read objects, so that it does not share a fault of the operator's.
 
 func modelName(kt *v1.KafkaTopic) string {
 	switch {
@@ -36,7 +36,7 @@ func modelHeld(kt *v1.KafkaTopic) bool {
 	return slices.Contains(kt.Finalizers, "strimzi.io/topic-operator")
 }
 
-// made returns the topics that this process made for the pass's object.
+// made returns the topics that this process created for the pass's object.
 func (w *model) made(p *modelProcess, pass *modelPass) (topics []*modelTopic) {
 	for _, t := range w.topics {
 		if t.by == p && t.uid == pass.uid() {
@@ -46,13 +46,13 @@ func (w *model) made(p *modelProcess, pass *modelPass) (topics []*modelTopic) {
 	return topics
 }
 
-// isMade reports whether this process made a topic of the name for the pass's object. The status may not tell of it, and the specification
-// ask for another one since then.
+// isMade reports whether this process created a topic of the name for the pass's object. The status may not have it yet, and the
+// specification may ask for another one since.
 func (w *model) isMade(p *modelProcess, name string) bool {
 	return slices.ContainsFunc(w.made(p, p.top()), func(t *modelTopic) bool { return t.name == name })
 }
 
-// rivals are the others that claim a topic of these names, as the pass could know.
+// rivals returns the other claimants of these names that the pass could know of.
 func (p *modelProcess) rivals(pass *modelPass, names ...string) (rivals []*v1.KafkaTopic) {
 	mine := pass.view.Status.ClusterID
 	if mine == "" {
@@ -75,12 +75,12 @@ func modelOlder(a, b *v1.KafkaTopic) bool {
 	return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
 }
 
-// released reports whether the operator let an object go that another owner's finalizer still holds.
+// released reports whether the operator removed its finalizer from an object that another owner's finalizer still holds.
 func (w *model) released(kt *v1.KafkaTopic) bool {
 	return w.config.finalizers && kt.DeletionTimestamp != nil && !modelHeld(kt)
 }
 
-// checkTruth holds a change of a topic that is there against what the API server has at this very moment, whatever the pass has read.
+// checkTruth checks a change of an existing topic against the API server's present objects, regardless of what the pass read.
 func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) bool {
 	pass := p.top()
 	now := w.server.objects[pass.key]
@@ -120,12 +120,12 @@ func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) boo
 	return true
 }
 
-// managed reports whether an object is managed for all that can be known: one that was unmanaged when spec.managed was dropped is not.
+// managed reports whether an object counts as managed. One that was unmanaged when the API server began to drop spec.managed does not.
 func (w *model) managed(kt *v1.KafkaTopic) bool {
 	return modelManaged(kt) && (!w.server.prunes || kt.Annotations["strimzi.io/managed"] == "true" || !modelSays(kt, "Unmanaged"))
 }
 
-// stored is an object as it is stored, which may be more than the CustomResourceDefinition shows.
+// stored returns the object as the API server stores it, with the fields that the CustomResourceDefinition hides.
 func (w *model) stored(kt *v1.KafkaTopic) *v1.KafkaTopic {
 	if was, ok := w.server.hidden[kt.UID]; ok {
 		return was.object
@@ -138,7 +138,7 @@ func modelSays(kt *v1.KafkaTopic, condition string) bool {
 	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == condition && c.Status == "True" })
 }
 
-// all are the objects that there are.
+// all returns the existing objects.
 func (w *model) all() (all []*v1.KafkaTopic) {
 	for _, key := range modelKeys {
 		if kt := w.server.objects[key]; kt != nil {
@@ -148,7 +148,7 @@ func (w *model) all() (all []*v1.KafkaTopic) {
 	return all
 }
 
-// checkMine holds whatever a pass does for a live object against the rules that all changes share.
+// checkMine checks the rules that all changes of a pass share.
 func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 	pass := p.top()
 	view := pass.view
@@ -167,7 +167,7 @@ func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 	return true
 }
 
-// checkLive holds a change for a live object against the rules.
+// checkLive checks a change against the rules for an object that is not being deleted.
 func (w *model) checkLive(p *modelProcess, at int, what, name string) bool {
 	if !w.checkMine(p, at, what, name) {
 		return false
@@ -178,7 +178,7 @@ func (w *model) checkLive(p *modelProcess, at int, what, name string) bool {
 		return w.fail("%s %s topic %s for %s, which is paused or being deleted", p, what, name, pass.key)
 	}
 	for _, rival := range p.rivals(pass, name) {
-		if (!w.config.oldestWins || modelOlder(rival, view)) && !w.swapped { // what is dropped may be a rival's cluster
+		if (!w.config.oldestWins || modelOlder(rival, view)) && !w.swapped { // the dropped field may be a rival's cluster
 			return w.fail("%s %s topic %s for %s, which %s/%s claims too", p, what, name, pass.key, rival.Namespace, rival.Name)
 		}
 	}
@@ -188,7 +188,7 @@ func (w *model) checkLive(p *modelProcess, at int, what, name string) bool {
 	return true
 }
 
-// checkCreate holds a creation against the rules. A claim is stored after it: the worst is a new topic too many.
+// checkCreate checks a creation. The claim is stored after the creation, so a failure in between leaves one new topic too many at worst.
 func (w *model) checkCreate(p *modelProcess, at int, name string) {
 	if !w.checkLive(p, at, "creates", name) {
 		return
@@ -198,7 +198,7 @@ func (w *model) checkCreate(p *modelProcess, at int, name string) {
 	if w.config.finalizers && !modelHeld(view) {
 		w.fail("%s creates topic %s for %s before its finalizer is there", p, name, pass.key)
 	}
-	// All but the new one.
+	// The topic of this creation is already in made, so one topic means that there was none before.
 	if pass.own.ID != "" && view.Status.ClusterID == "" && view.Status.TopicID != "" && len(w.made(p, pass)) == 1 && !w.swapped {
 		w.fail("%s creates topic %s for %s, whose topic may be in any cluster", p, name, pass.key)
 	}
@@ -212,8 +212,7 @@ func (w *model) checkChange(p *modelProcess, at int, name string) {
 	}
 }
 
-// checkDeleted holds what a change takes away against the rules: nothing from Kafka's own topics, and no throttle that the object never
-// named.
+// checkDeleted checks which settings a change removes: none from internal topics of Kafka, and no throttle that the object never named.
 func (w *model) checkDeleted(p *modelProcess, at int, c kafka.ConfigChange) {
 	pass, t := p.top(), w.topicOf(at, c.Resource.Name)
 	if _, set := c.Set[throttleKey]; set {
@@ -231,9 +230,8 @@ func (w *model) checkDeleted(p *modelProcess, at int, c kafka.ConfigChange) {
 	}
 }
 
-// checkClaim asks whose the object is on the server at this very moment. It may be another one's than the pass's only if that was stored
-// after the pass read the object, and if the pass had read that the object was its own cluster's; an object that nobody had claimed will do
-// for a creation.
+// checkClaim checks the object's claim on the server. The server may have another claim than the pass only if that was stored after the
+// pass read the object, and if the pass read its own cluster's claim. For a creation, an object without a claim is allowed as well.
 func (w *model) checkClaim(p *modelProcess, what, name string, unclaimed bool) {
 	pass := p.top()
 	own, view := pass.own.ID, pass.view
@@ -250,7 +248,7 @@ func (w *model) checkClaim(p *modelProcess, what, name string, unclaimed bool) {
 	}
 }
 
-// checkDelete holds a deletion against the rules.
+// checkDelete checks the deletion of a topic.
 func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if t == nil {
 		w.fail("%s deletes a topic that nobody knows", p)
@@ -272,7 +270,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 		w.fail("%s deletes topic %s for a %s that is gone, though it has seen another one since", p, t, pass.key)
 	}
 	mine := t.by == p && t.uid == view.UID && t.born > p.gaveUp[view.UID]
-	if view.Status.TopicID != modelIDText(t) && !mine { // what goes by name is claimed first: checkLateClaim
+	if view.Status.TopicID != modelIDText(t) && !mine { // a deletion by name stores the id first: checkLateClaim
 		w.fail("%s deletes topic %s for %s, whose topicId is %s", p, t, pass.key, modelID(view.Status.TopicID))
 	}
 	if pass.own.ID == "" {
@@ -289,7 +287,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	}
 }
 
-// checkPatch holds a write to the API server against the rules.
+// checkPatch checks a write to the API server.
 func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 	pass := p.top()
 	before, after := write.before, write.after
@@ -305,21 +303,20 @@ func (w *model) checkPatch(p *modelProcess, write modelWrite) {
 		w.checkStatus(p, before, after)
 	case modelHeld(before) && !modelHeld(after):
 		w.checkRelease(p, w.stored(before))
-	case !w.config.finalizers || !modelManaged(before) && !w.swapped || before.DeletionTimestamp != nil: // a version that reads otherwise now
+	case !w.config.finalizers || !modelManaged(before) && !w.swapped || before.DeletionTimestamp != nil: // it read this version otherwise
 		w.fail("%s brings its finalizer to %s", p, pass.key)
 	}
 }
 
-// isDispute reports whether the write is one of a known dispute (without the clusterId, two operators that select one object can't tell
-// that it is the other one's): nobody has claimed the object, two operators select it, and each refuses it for
-// a reason of its own, such as other rivals, and says so at its timer.
+// isDispute reports whether the write is part of a known dispute. Without a clusterId, two operators that select one object can't know that
+// it belongs to the other. Each of them rejects the object for another reason, such as different rivals, and repeats so at its timer.
 func isDispute(before, after *v1.KafkaTopic) bool {
 	old, now := before.Status, after.Status
 	old.Conditions, now.Conditions = nil, nil
 	return before.Labels[modelLabel] == "AB" && old.ClusterID == "" && equality.Semantic.DeepEqual(old, now)
 }
 
-// checkStatus: the identity of a topic is given up only where the user says so.
+// checkStatus checks that a status loses the identity of a topic only if the user asks for it.
 func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	pass := p.top()
 	old, now := before.Status, after.Status
@@ -339,7 +336,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 	if pass.own.ID != "" && old.ClusterID != "" && old.ClusterID != pass.own.ID && managed && !paused {
 		old.Conditions, now.Conditions = nil, nil
-		if !equality.Semantic.DeepEqual(old, now) && !w.swapped { // what it read of this version lacked the clusterId
+		if !equality.Semantic.DeepEqual(old, now) && !w.swapped { // the version that it read lacked the clusterId
 			w.fail("%s writes more than conditions into the status of %s, which belongs to cluster %s", p, pass.key, old.ClusterID)
 		}
 	}
@@ -356,8 +353,8 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 }
 
-// forgetThrottles: what an object's status remembers of throttles is about its topic. If it comes to stand for one in another cluster,
-// which needs an operator that knows no cluster ids, nobody remembers those of the first.
+// forgetThrottles drops the record of throttles in other clusters when an object's status gets the id of a topic. Only an operator that
+// knows no cluster ids moves an object to another cluster; its status then records the throttles of the new topic only.
 func (w *model) forgetThrottles(uid types.UID, id string) {
 	for _, now := range w.topics {
 		for _, t := range w.topics {
@@ -368,7 +365,7 @@ func (w *model) forgetThrottles(uid types.UID, id string) {
 	}
 }
 
-// noteDenied notes which topics an object that is being deleted was told not to own.
+// noteDenied records which topics the status of an object that is being deleted reports as not its own.
 func (w *model) noteDenied(uid types.UID, conditions []v1.Condition) {
 	for _, c := range conditions {
 		for _, t := range w.topics {
@@ -379,9 +376,10 @@ func (w *model) noteDenied(uid types.UID, conditions []v1.Condition) {
 	}
 }
 
-// checkLateClaim: an object that is being deleted gets a topicId only if it has none. It is that of the topic which the process made for
-// it, or the deletion goes by the name, and not against what the user was told: that holds, whatever the operator forgets. Only a status
-// that somebody else restored is news. The rest of what a deletion needs is asked when it comes (checkDelete).
+// checkLateClaim checks the topicId that an object that is being deleted gets. It may get one only if it has none: the id of the topic that
+// the process created for it, or that of the topic of its name. The latter is forbidden once the status reported that the topic is not the
+// object's own, even if the operator no longer remembers it; only a status that a user restored resets this. checkDelete checks the other
+// conditions of a deletion.
 func (w *model) checkLateClaim(p *modelProcess, before *v1.KafkaTopic, id string) {
 	if before.DeletionTimestamp == nil {
 		return
@@ -417,8 +415,8 @@ func (w *model) checkTopicID(p *modelProcess, now v1.KafkaTopicStatus) {
 	w.fail("%s says of %s that it has a topic of id %s, which there never was", p, pass.key, now.TopicID)
 }
 
-// checkRelease: an object is let go when its topic is gone, or is to stay. The patch is bound to the version, so that before is what the
-// pass saw.
+// checkRelease checks that the operator releases an object only if its topic is deleted, or is meant to stay. The patch carries the
+// version, so before is the state that the pass read.
 func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID
@@ -445,20 +443,20 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 	w.checkNothingLeft(p, before)
 }
 
-// undone reports whether an applied CustomResourceDefinition hides the cluster of an object, and the very topic that the process had made
-// for the object is gone. Nobody can know of the other cluster then, and nothing of this one's is left.
+// undone reports whether the CustomResourceDefinition hides the object's cluster, and all topics that the process created for the object
+// are deleted. The process can't know of the other cluster then, and nothing is left in its own.
 func (w *model) undone(p *modelProcess, kt *v1.KafkaTopic) bool {
 	made := w.made(p, p.top())
 	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && len(made) > 0 &&
 		!slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone })
 }
 
-// checkNothingLeft: the topic of an object that was let go for its sake is gone. Where an operator that knew no cluster ids made a topic,
-// or wrote the status, the topic may be left in another cluster than the one that the object is found to belong to.
+// checkNothingLeft checks that the topic of a released object is deleted, if it was to be deleted. If an operator that knew no cluster ids
+// created a topic or wrote the status, the topic may be left in another cluster than the object's clusterId.
 func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID
-	var latest *modelTopic // that this process made for the object
+	var latest *modelTopic // the latest topic that this process created for the object
 	for _, t := range w.made(p, pass) {
 		if latest == nil || t.born > latest.born {
 			latest = t

@@ -22,37 +22,36 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// modelServer is the part of an API server that matters to KafkaTopics. What it stores never changes: each write stores a new object, so
-// that caches can share them.
+// modelServer is the part of an API server that matters to KafkaTopics. Stored objects are immutable: each write stores a new one, so that
+// caches can share them.
 type modelServer struct {
 	objects map[types.NamespacedName]*v1.KafkaTopic
-	// last is the last state of each object that ever was, by its uid.
+	// last is the last state of each object that ever existed, by uid.
 	last map[types.UID]*v1.KafkaTopic
-	// statuses are the statuses as they are stored, by the uids of their objects: a field that is stored empty and one that is not stored read
-	// the same, and are not the same to the server.
+	// statuses are the statuses as stored, by uid: a client can't distinguish an empty field from a missing one, but the server does.
 	statuses map[types.UID]modelDocument
-	// untold are the objects whose status is the default, and is not stored: any write stores it, and makes a new version.
+	// untold are the objects whose status is the default and is not stored. Any write stores it, and makes a new version.
 	untold map[types.UID]bool
-	// log is what a watch shows, in order.
+	// log are the events of a watch, in order.
 	log     []modelEvent
 	version int
 	uids    int
 	now     func() time.Time
-	// prunes: a CustomResourceDefinition is applied that has neither status.clusterId nor spec.managed. hidden are the objects as they are
-	// stored, as long as nobody writes to them: what is dropped is dropped when it is read, and lost when it is written.
+	// prunes reports whether the applied CustomResourceDefinition lacks status.clusterId and spec.managed. hidden are the objects as
+	// stored, until somebody writes to them: a read hides the dropped fields, and a write loses them.
 	prunes bool
-	// gullible: it takes each test of a JSON patch to hold.
+	// gullible makes each test of a JSON patch succeed.
 	gullible bool
 	hidden   map[types.UID]modelHidden
 }
 
-// modelHidden is what a CustomResourceDefinition hides of an object.
+// modelHidden is an object as stored, with the fields that the CustomResourceDefinition hides.
 type modelHidden struct {
 	object *v1.KafkaTopic
 	status modelDocument
 }
 
-// swap applies another CustomResourceDefinition. Watches end and begin again, and show objects of the same version that are not the same.
+// swap applies another CustomResourceDefinition. Watches end and start again, and show different objects with the same version.
 func (s *modelServer) swap(prunes bool) {
 	if s.prunes == prunes {
 		return
@@ -77,7 +76,7 @@ func (s *modelServer) swap(prunes bool) {
 	}
 }
 
-// pruned is an object as it is read.
+// pruned returns the object as a client reads it.
 func (s *modelServer) pruned(kt *v1.KafkaTopic) *v1.KafkaTopic {
 	if !s.prunes {
 		return kt
@@ -94,25 +93,24 @@ func (s *modelServer) prunedStatus(d modelDocument) modelDocument {
 	return d.merged(modelDocument{"clusterId": json.RawMessage("null")})
 }
 
-// modelEvent is one change: before is nil for a new object, and gone tells of the end of one, of which after is the last state.
+// modelEvent is one change. before is nil for a new object. gone marks a removal, of which after is the last state.
 type modelEvent struct {
 	key           types.NamespacedName
 	before, after *v1.KafkaTopic
 	gone          bool
 }
 
-// modelDocument is a JSON object as it is stored; nil is none. All that comes to it was encoded by the same package, so that equal values
-// are equal texts.
+// modelDocument is a stored JSON object; nil if there is none. The same package encodes all values, so equal values have equal texts.
 type modelDocument map[string]json.RawMessage
 
-// unseen is the status of an object that has none, as the CustomResourceDefinition wants it.
+// unseen is the default status of the CustomResourceDefinition.
 var unseen = modelDocument{"observedGeneration": json.RawMessage("-1")}
 
 func (d modelDocument) equal(other modelDocument) bool {
 	return (d == nil) == (other == nil) && maps.EqualFunc(d, other, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// merged is the document after a merge patch of it (RFC 7396), as far as no field is an object.
+// merged returns the document after a merge patch (RFC 7396). It supports no nested objects.
 func (d modelDocument) merged(patch modelDocument) modelDocument {
 	after := modelDocument{}
 	maps.Copy(after, d)
@@ -126,7 +124,7 @@ func (d modelDocument) merged(patch modelDocument) modelDocument {
 	return after
 }
 
-// status is what a client reads of the document.
+// status returns the document as a client reads it.
 func (d modelDocument) status() (status v1.KafkaTopicStatus) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -152,7 +150,7 @@ func versionOf(kt *v1.KafkaTopic) int {
 	return n
 }
 
-// create stores a new object. It reports whether there was none of that name.
+// create stores a new object. It reports whether the name was free.
 func (s *modelServer) create(kt *v1.KafkaTopic) bool {
 	key := client.ObjectKeyFromObject(kt)
 	if s.objects[key] != nil {
@@ -185,8 +183,8 @@ func (s *modelServer) put(before, after *v1.KafkaTopic) {
 	s.log = append(s.log, modelEvent{key: key, before: before, after: lastShown(before, after, gone), gone: gone})
 }
 
-// lastShown is what a watch shows of a change. Of an object that goes with its last finalizer it shows what was stored: the finalizer is
-// still there.
+// lastShown returns the object that a watch shows for a change. For an object whose last finalizer is removed, a watch shows the stored
+// state, which still has the finalizer.
 func lastShown(before, after *v1.KafkaTopic, gone bool) *v1.KafkaTopic {
 	if !gone {
 		return after
@@ -196,7 +194,7 @@ func lastShown(before, after *v1.KafkaTopic, gone bool) *v1.KafkaTopic {
 	return shown
 }
 
-// change stores a changed object, unless it is the same. The generation counts the changes of the specification. The status stays as it is.
+// change stores a changed object, unless nothing changes. The generation counts the changes of the specification. The status stays.
 func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) bool {
 	before := s.objects[key]
 	if before == nil {
@@ -216,7 +214,7 @@ func (s *modelServer) change(key types.NamespacedName, f func(*v1.KafkaTopic)) b
 	return true
 }
 
-// replaceStatus stores another status, as a client does that reads and writes objects and not patches, and leaves out what is empty.
+// replaceStatus stores another status, as a client does that updates typed objects and omits empty fields.
 func (s *modelServer) replaceStatus(key types.NamespacedName, status v1.KafkaTopicStatus) bool {
 	before := s.objects[key]
 	if before == nil {
@@ -246,7 +244,7 @@ func (s *modelServer) replaceStatus(key types.NamespacedName, status v1.KafkaTop
 	return true
 }
 
-// delete begins an object's deletion, or removes it at once if nothing holds it. Then its last state has no time of deletion in it.
+// delete starts an object's deletion, or removes it at once if it has no finalizer. Then its last state has no deletionTimestamp.
 func (s *modelServer) delete(key types.NamespacedName) bool {
 	before := s.objects[key]
 	if before == nil || before.DeletionTimestamp != nil {
@@ -263,7 +261,7 @@ func (s *modelServer) delete(key types.NamespacedName) bool {
 	})
 }
 
-// vanish removes an object, whatever holds it: the API server decides at the beginning of a deletion that nothing does.
+// vanish removes an object in spite of its finalizers: the API server checks for finalizers at the beginning of a deletion only.
 func (s *modelServer) vanish(key types.NamespacedName) {
 	before := s.objects[key]
 	after := before.DeepCopy()
@@ -274,13 +272,13 @@ func (s *modelServer) vanish(key types.NamespacedName) {
 	s.log = append(s.log, modelEvent{key: key, before: before, after: after, gone: true})
 }
 
-// modelWrite is a patch that is about to be stored.
+// modelWrite is a patch before it is stored.
 type modelWrite struct {
 	before, after *v1.KafkaTopic
 	status, bound bool
 }
 
-// patch carries a merge patch out. check sees what is about to be stored.
+// patch applies a patch. check receives the change before it is stored.
 func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, check func(modelWrite)) error {
 	key := client.ObjectKeyFromObject(obj)
 	before := s.objects[key]
@@ -315,8 +313,8 @@ func (s *modelServer) patch(obj client.Object, patch client.Patch, status bool, 
 	return nil
 }
 
-// modelClient is a process's way to the API server: it reads from the cache of the process, and writes to the server. Whatever else
-// controller-runtime's clients can do ends in a panic.
+// modelClient is a process's client of the API server: it reads from the process's cache, and writes to the server. Methods that it does
+// not implement panic.
 type modelClient struct {
 	client.Client
 	p *modelProcess
@@ -352,7 +350,7 @@ func (c *modelStatusClient) Patch(_ context.Context, obj client.Object, patch cl
 	return c.p.patch("patch the status of", obj, patch, true)
 }
 
-// modelClaims finds claimants in the cache of a process, and on the API server.
+// modelClaims finds claimants in a process's cache and on the API server.
 type modelClaims struct{ p *modelProcess }
 
 func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, error) {
@@ -372,7 +370,7 @@ func (c *modelClaims) Of(_ context.Context, topic string) ([]v1.KafkaTopic, erro
 	return found, nil
 }
 
-// planted is a claimant as the operator sees it: one that was let go counts forever, if that fault is planted.
+// planted returns a claimant as the operator sees it: plantedReleased makes a released one count forever.
 func (c *modelClaims) planted(kt v1.KafkaTopic) v1.KafkaTopic {
 	if c.p.w.config.plant == plantedReleased {
 		kt.DeletionTimestamp = nil

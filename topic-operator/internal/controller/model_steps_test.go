@@ -15,15 +15,15 @@ import (
 	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 )
 
-// modelStep is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps
-// were left out is one too.
+// modelStep is one step of a history. It is a plain value that is interpreted when it is played, so a history stays valid if steps are
+// removed.
 type modelStep struct {
 	do string
-	// key and who pick out an object and an operator, or a Kafka cluster.
+	// key selects an object, and who an operator or a Kafka cluster.
 	key, who int
-	// arg is whatever else the step has to choose.
+	// arg selects everything else.
 	arg int
-	// fault hits the n-th write of a pass, and inner happens before its call number at.
+	// fault applies to the n-th write of a pass. inner is played before the pass's call number at.
 	fault string
 	n, at int
 	inner []modelStep
@@ -38,7 +38,7 @@ const (
 	faultRepeated    = "sent-again"
 )
 
-// String returns the step as Go reads it.
+// String returns the step in Go syntax.
 func (s modelStep) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{do: %q, key: %d, who: %d, arg: %d", s.do, s.key, s.who, s.arg)
@@ -55,18 +55,18 @@ func (s modelStep) String() string {
 	return b.String() + "}"
 }
 
-// modelDeed is a kind of step, and how often it comes.
+// modelDeed is a kind of step; its weight is how often it occurs.
 type modelDeed struct {
 	name   string
 	weight int
 	run    func(w *model, s modelStep)
-	// fault: it is no part of a history without faults.
+	// fault excludes it from histories without faults.
 	fault bool
 }
 
 var modelDeeds []modelDeed
 
-func init() { // the deeds and what they do refer to each other
+func init() { // avoids an initialization cycle
 	modelDeeds = []modelDeed{
 		{name: "deliver", weight: 30, run: (*model).deliverSome},
 		{name: "work", weight: 45, run: (*model).work},
@@ -125,7 +125,7 @@ func randomStep(r *rand.Rand, faults, nested bool) modelStep {
 	}
 }
 
-// randomPass plans what happens in the middle of a pass.
+// randomPass chooses the faults and the inner steps of a pass.
 func randomPass(r *rand.Rand, s *modelStep, faults, nested bool) {
 	if faults && r.IntN(8) == 0 {
 		s.fault = []string{faultCrashBefore, faultCrashAfter, faultRefused, faultLost, faultRepeated}[r.IntN(5)]
@@ -139,7 +139,7 @@ func randomPass(r *rand.Rand, s *modelStep, faults, nested bool) {
 	}
 }
 
-// apply makes a step.
+// apply plays a step.
 func (w *model) apply(s modelStep) {
 	if w.violation != "" {
 		return
@@ -179,10 +179,10 @@ func (w *model) wait(s modelStep) {
 	w.pass(steps[s.arg%len(steps)])
 }
 
-// longestLag is how long a broker is behind at the most.
+// longestLag bounds how long a broker lags.
 const longestLag = settle - time.Second
 
-// pass lets time go by. A broker that is behind catches up in time.
+// pass advances the clock. A lagging broker catches up after longestLag.
 func (w *model) pass(d time.Duration) {
 	w.clock.step(d)
 	w.tell("%s go by", d)
@@ -223,7 +223,7 @@ func shown(n *int32) string {
 	return fmt.Sprint(*n)
 }
 
-// shape sets what the topic should be like.
+// shape sets the specification of an object.
 func shape(kt *v1.KafkaTopic, arg int) {
 	kt.Spec.Partitions, kt.Spec.Config, kt.Spec.Replicas = nil, nil, nil
 	if n := pick(arg, 0, int32(0), 1, 2, 3); n > 0 {
@@ -236,7 +236,7 @@ func shape(kt *v1.KafkaTopic, arg int) {
 	case 1:
 		kt.Spec.Managed = new(bool)
 	case 2:
-		kt.Spec.Replicas = new(int32(2)) // more than one cluster has brokers for
+		kt.Spec.Replicas = new(int32(2)) // more replicas than a cluster has brokers
 	}
 }
 
@@ -272,7 +272,7 @@ func (w *model) deleteObject(s modelStep) {
 	}
 }
 
-// vanish has an object go although its finalizer came in time, as the API server may do.
+// vanish removes an object although its finalizer was stored in time, as the API server may do.
 func (w *model) vanish(s modelStep) {
 	if kt := w.server.objects[modelKeys[s.key]]; kt != nil && kt.DeletionTimestamp == nil {
 		w.server.vanish(modelKeys[s.key])
@@ -281,7 +281,7 @@ func (w *model) vanish(s modelStep) {
 	}
 }
 
-// vanishes notes who has to delete the topic of an object that went just now.
+// vanishes records which processes may have to delete the topic of an object that was just removed.
 func (w *model) vanishes(key types.NamespacedName) {
 	last := w.server.log[len(w.server.log)-1].after
 	for _, o := range w.operators {
@@ -319,8 +319,8 @@ func (w *model) restart(s modelStep) {
 	w.start(o, w.relist(o, s.arg), false)
 }
 
-// relist is how much of the log a new process's first list shows. An API server's answer may be a little old, but not older than what it
-// showed before.
+// relist returns how many events the first list of a new process includes. The answer of an API server may be a little old, but not older
+// than an earlier one.
 func (w *model) relist(o *modelOperator, arg int) int {
 	shownBefore := o.process.events
 	return shownBefore + arg%(len(w.server.log)-shownBefore+1)
@@ -332,7 +332,7 @@ func (w *model) gap(s modelStep) {
 	w.process(s).gaps = true
 }
 
-// topicName picks a name that an object may have.
+// topicName returns a name that an object may have.
 func topicName(s modelStep) string { return pick(s.arg, 0, "x", "y", "z") }
 
 var modelContext = modelBackground()
@@ -343,7 +343,7 @@ func (w *model) makeTopic(s modelStep) {
 	made, err := c.hand.CreateTopics(modelContext, []kafka.NewTopic{{Name: name, Partitions: 1 + int32(s.arg>>4)%3,
 		ReplicationFactor: 1}}, false)
 	if err != nil || made[name].Err != nil {
-		return // it is there already
+		return // it exists already
 	}
 	t := &modelTopic{cluster: s.who % 2, name: name, id: marked(made[name].ID, s.who%2)}
 	w.topicMade(t)
@@ -406,7 +406,7 @@ func (w *model) restore(s modelStep) {
 	if !ok {
 		return
 	}
-	switch pick(s.arg, 0, "all", "all", "all", "name", "cluster", "id") { // what the version that made the backup did not know
+	switch pick(s.arg, 0, "all", "all", "all", "name", "cluster", "id") { // the fields that an older version did not back up
 	case "name":
 		status.TopicName, status.TopicID = "", ""
 	case "cluster":
@@ -416,7 +416,8 @@ func (w *model) restore(s modelStep) {
 	}
 	if w.server.replaceStatus(key, status) {
 		w.restored[w.server.objects[key].UID] = true
-		// What was told counts no more: a status from a backup that does not know the topicId is a paused object's, and goes by its name.
+		// Earlier reports no longer count: a restored status without a topicId looks like a paused object's, and its topic is found by
+		// name.
 		maps.DeleteFunc(w.denied, func(d modelDenial, _ bool) bool { return d.object == w.server.objects[key].UID })
 		w.tell("somebody restores the status of %s: topicName %q, topicId %q, clusterId %q", key, status.TopicName, modelID(status.TopicID),
 			status.ClusterID)
@@ -452,10 +453,10 @@ func (w *model) lead(o *modelOperator, to int) {
 // modelCluster is one of the two Kafka clusters.
 type modelCluster struct {
 	memory *kafkamemory.Cluster
-	// hand is another owner's way to it.
+	// hand is another client of the cluster.
 	hand *kafkamemory.Client
 	down bool
-	// lagging since then: its brokers show an older state.
+	// lagging reports whether brokers report an older state, since that time.
 	lagging bool
 	since   time.Time
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// look asks a broker for the topic.
+// look reads the topic from a broker.
 func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	if p.deleting() {
 		found, err := r.kafka.Locate(ctx, p.facts.Object.Topic())
@@ -27,7 +27,7 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	return r.saw(ctx, p, err)
 }
 
-// saw notes a broker's answer about the topic. An error is no answer.
+// saw evaluates a broker's answer about the topic. An error is no answer.
 func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 	answered := r.options.Now()
 	switch {
@@ -41,18 +41,19 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id)}
 	}
 	if p.facts.Own.ID == "" {
-		// Kafka is there now, and can tell who it is.
+		// Kafka is reachable now, and can return its cluster id.
 		p.facts.Own = r.own(r.options.Identity.Ask(ctx, answered))
 	}
 	return verdict{again: true}
 }
 
-// confirm asks the controller, which is never behind, whether the name of the topic is free: whether it would create one. It creates none.
+// confirm asks the controller, which never lags behind, whether the name of the topic is free. It validates a creation, and creates
+// nothing.
 func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 	err := r.kafka.Validate(ctx, kafka.NewTopic{Name: p.facts.Object.Topic(), Partitions: 1, ReplicationFactor: 1})
 	switch {
 	case err == nil, kafka.ClassOf(err) == kafka.ClassInvalid:
-		// Names come first: whatever else it may have against the request, it knows no such topic.
+		// The controller checks the name before it checks anything else, so any other objection means that it knows no such topic.
 		p.facts.Observed = ownership.Observation{View: ownership.Free}
 	case kafka.IsExists(err):
 		p.facts.Observed = ownership.Observation{View: ownership.Taken}
@@ -63,11 +64,11 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 	return verdict{again: true}
 }
 
-// refuse returns the verdict that reports why the operator does nothing.
+// refuse returns the verdict that reports why the operator does not act.
 func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	o := topic.Outcome{State: topic.Failed, Failure: d.Refusal, Stalled: d.Refusal.Reason != v1.ReasonClusterIDUnknown}
 	if p.facts.Object.Vanished {
-		o.Failure.Advice = "" // there is nothing left to annotate
+		o.Failure.Advice = "" // no object is left to annotate
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
 		return withOutcome(o)
 	}
@@ -76,14 +77,14 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return v
 	}
-	// The status belongs to another operator, which will correct it. So it is reported once for each generation
+	// The status belongs to another operator, which will correct it. So the operator reports the mismatch once for each generation
 	// (docs/decisions/another-cluster.md).
 	v.outcome.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
 		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was created in this cluster before that, and is kept"
 	}
 	if p.facts.Own.Answering != "" {
-		r.memory.forgetMismatch(p.kt.UID) // the status is about to say something else, whether the answer to its write arrives or not
+		r.memory.forgetMismatch(p.kt.UID) // the status will change now, whether the answer to the write arrives or not
 		return v
 	}
 	v.reported, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
@@ -91,28 +92,27 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	return v
 }
 
-// isReconciled reports whether a status is the result of a reconciliation, successful or not. On an object of another cluster that told
-// something else before, it is the work of the operator that it belongs to. Anything else, such as a pause that is over, is nobody's last
-// word.
+// isReconciled reports whether a status is the result of a reconciliation, successful or not. If it replaced the mismatch on an object of
+// another cluster, that cluster's operator wrote it. Any other status, such as that of a pause that is over, is not final.
 func isReconciled(kt *v1.KafkaTopic) bool {
 	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == v1.ConditionReady })
 }
 
-// claim is what the status says of a topic that was seen or made in the operator's cluster.
+// claim returns the status fields of a topic that the operator saw or created in its cluster.
 func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim {
 	c := &topic.Claim{Name: name, ID: id, ClusterID: p.facts.Own.ID}
 	if p.facts.Own.Unstorable {
-		c.ClusterID = "" // or each pass would write it in vain
+		c.ClusterID = "" // otherwise each pass would write it in vain
 	}
 	if c.ClusterID == "" && p.kt.Status.ClusterID != "" && p.kt.Status.TopicID != "" {
-		c.ID = kafka.TopicID{} // this may not be the cluster of the status: keep the id that is there
+		c.ID = kafka.TopicID{} // this may not be the cluster of the status: keep its id
 	}
 	return c
 }
 
-// unreportedClaim returns the claim of the topic that the operator made for the object, if the status does not know its id; else nil. It
-// may know the name: that of a paused object stays. What a user is told of a failure may rest on this topic, and has to hold when the
-// operator, which alone knows of it, ends: the fallback goes by name.
+// unreportedClaim returns the claim of the topic that the operator created for the object, if the status lacks its id; otherwise nil. The
+// status may have the name: that of a paused object stays. The failure that the status reports may rest on this topic, and has to hold
+// after the operator ends, because only its memory has the id: the fallback uses the name.
 func (r *Reconciler) unreportedClaim(p *pass) *topic.Claim {
 	made := p.facts.Object.Made
 	if made == nil || p.kt.Status.TopicID != "" {
@@ -121,7 +121,7 @@ func (r *Reconciler) unreportedClaim(p *pass) *topic.Claim {
 	return r.claim(p, made.Name, made.ID)
 }
 
-// countRefusal keeps the figures of the objects whose topics are not theirs.
+// countRefusal updates the metrics of objects that do not own their topics.
 func (r *Reconciler) countRefusal(p *pass, v verdict) {
 	if v.outcome != nil && v.outcome.State == topic.Failed && isOwnershipReason(v.outcome.Failure.Reason) && !p.facts.Object.Vanished {
 		r.metrics.Refused(p.key, v.outcome.Failure.Reason, p.deleting())

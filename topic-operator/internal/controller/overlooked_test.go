@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
-// afterCreate runs f when the topic has just been made, before the pass goes on.
+// afterCreate runs f right after the topic was created, before the pass continues.
 func (w *world) afterCreate(f func()) {
 	w.kafka.hookAfter(func(_ context.Context, call, _ string) error {
 		if call == createCall {
@@ -18,7 +18,7 @@ func (w *world) afterCreate(f func()) {
 	})
 }
 
-// The status never learns of the topic's id, since the deletion comes in between, and the broker that is asked has not heard of it.
+// The deletion comes before the status gets the topic's id, and the broker that is asked does not know the topic yet.
 func TestADeletionRightAfterTheCreationFindsTheTopic(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.lag()
@@ -32,7 +32,7 @@ func TestADeletionRightAfterTheCreationFindsTheTopic(t *testing.T) {
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
 
-// A finalizer that arrives while the API server is deleting already holds nothing.
+// A finalizer that is added while the API server already removes the object does not hold it.
 func TestAnObjectThatItsFinalizerDidNotHoldTakesItsTopicWithIt(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.lag()
@@ -69,7 +69,8 @@ func TestTheTopicOfAnObjectWhoseFinalizerWasTakenAwayStays(t *testing.T) {
 	}
 }
 
-// Without finalizers a deletion is acted on only if it was seen: what a new list lacks may never have been deleted.
+// Without finalizers the operator acts only on a deletion that the watch reported: an object that a new list lacks may never have been
+// deleted.
 func TestWithoutFinalizersAGapInTheWatchDeletesNothing(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")

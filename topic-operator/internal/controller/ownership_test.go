@@ -18,7 +18,7 @@ const (
 	mismatched      = "Ready=False ClusterMismatch: " + mismatchMessage
 )
 
-// belongsTo writes a status as if another cluster's operator had.
+// belongsTo writes the status that another cluster's operator would write.
 func (w *world) belongsTo(name, cluster, id string) {
 	w.t.Helper()
 	w.status(name, func(s *v1.KafkaTopicStatus) {
@@ -27,7 +27,7 @@ func (w *world) belongsTo(name, cluster, id string) {
 	})
 }
 
-// see shows the operator objects as its watch does.
+// see delivers objects to the operator as its watch does.
 func (w *world) see(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -69,7 +69,7 @@ func TestAnObjectOfAnotherClusterIsToldSoOncePerGenerationAndElseLeftAlone(t *te
 	w.Expect(w.sink.took()).To(ConsistOf(HavePrefix("Warning ClusterMismatch: " + mismatchMessage)))
 	w.Expect(w.count("strimzi_ownership_refused", "reason=ClusterMismatch")).To(BeEquivalentTo(1))
 
-	// Its own operator puts it right again, and we do not fight it.
+	// The object's own operator writes its status again, and this operator does not overwrite that.
 	w.belongsTo("a", otherID, "somebody'sTopic")
 	w.requests.took()
 	second := w.pass("a").RequeueAfter
@@ -91,7 +91,7 @@ func TestADeletedObjectOfAnotherClusterIsHeld(t *testing.T) {
 	w := newWorld(t)
 	id := w.kafka.put("a", 1, 1, nil).String()
 	w.create("a", finalizers(v1.FinalizerTopicOperator))
-	w.belongsTo("a", otherID, id) // even where the topic's id is the same
+	w.belongsTo("a", otherID, id) // even if the topic has the same id
 	w.delete("a")
 	w.see("a")
 	w.pass("a")
@@ -105,14 +105,14 @@ func TestADeletedObjectOfAnotherClusterIsHeld(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// Of two operators only the one whose claim is stored changes a topic that is there already.
+// If two operators select an object, only the one whose claim is stored changes an existing topic.
 func TestAnExistingTopicIsClaimedBeforeItIsChanged(t *testing.T) {
 	w := newWorld(t)
 	id := w.kafka.put("a", 1, 1, nil).String()
 	w.create("a", config("k", `1`), finalizers(v1.FinalizerTopicOperator))
 	w.requests.once("PATCH a/status", func() {
 		w.Expect(w.kafka.asks(alterCall, "")()).To(BeZero())
-		w.belongsTo("a", otherID, "theirs") // the other operator is faster
+		w.belongsTo("a", otherID, "theirs") // the other operator stores its claim first
 	})
 	w.pass("a")
 	w.pass("a")
@@ -180,7 +180,7 @@ func TestAnObjectThatWasNeverReconciledIsHeldUntilItIsUnmanaged(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// A blocked deletion never falls through to a weaker check.
+// A blocked deletion never falls back to a weaker check.
 func TestATopicThatWasMadeAgainIsNotDeletedWithItsKafkaTopic(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
@@ -198,11 +198,11 @@ func TestATopicThatWasMadeAgainIsNotDeletedWithItsKafkaTopic(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
 }
 
-// Only the controller's word counts.
+// Only the controller's answer proves that a topic does not exist.
 func TestATopicThatABrokerDoesNotKnowIsGoneWhenTheControllerSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
-	w.clock.step(time.Hour) // so long ago that the operator remembers nothing
+	w.clock.step(time.Hour) // longer than the operator remembers
 	w.kafka.lag()
 	w.kafka.mu.Lock()
 	clear(w.kafka.stale)
@@ -264,7 +264,7 @@ func TestWhereTheOldestWinsOnlyTheOthersAreFlagged(t *testing.T) {
 	w := newWorld(t, func(s *setup) { s.Ownership.OldestWins = true })
 	w.ready("z", named("t"))
 	w.create("a", named("t"))
-	if w.get("a").CreationTimestamp.Equal(&w.get("z").CreationTimestamp) { // Kubernetes counts in seconds, and the name decides
+	if w.get("a").CreationTimestamp.Equal(&w.get("z").CreationTimestamp) { // creation times are in seconds; equal ones are ordered by name
 		w.pass("z")
 		w.Expect(w.get("z")).To(failWith(v1.ReasonResourceConflict, "Also managed by "+w.ns+"/a"))
 		return
@@ -317,7 +317,7 @@ func TestANameChangedBeforeTheStatusKnewTheFirstOneIsRefused(t *testing.T) {
 	w.Expect(w.kafka.get("first")).To(BeNil(), "it is not left behind")
 }
 
-// Kafka's refusal is final, so there is nothing that a finalizer could protect, and nothing that holds a deletion up.
+// Kafka's rejection is final: there is no topic that a finalizer could protect, and nothing may block a deletion.
 func TestAnObjectWithoutATopicIsNotHeld(t *testing.T) {
 	w := newWorld(t, untimed)
 	refusal := kafka.NewError(kafka.CodeInvalidReplicationFactor, "")
@@ -333,7 +333,7 @@ func TestAnObjectWithoutATopicIsNotHeld(t *testing.T) {
 	w.Expect(w.get("a")).To(haveFinalizer())
 }
 
-// Another Kafka cluster's operator may have set the finalizer, for a topic there, though nothing in the status tells of it.
+// Another Kafka cluster's operator may have set the finalizer for a topic there, even though the status does not name one.
 func TestAFinalizerThatAnotherOperatorMayHaveSetStays(t *testing.T) {
 	w := newWorld(t, untimed)
 	refusal := kafka.NewError(kafka.CodeInvalidReplicationFactor, "")
@@ -344,12 +344,12 @@ func TestAFinalizerThatAnotherOperatorMayHaveSetStays(t *testing.T) {
 	w.Consistently(func() *v1.KafkaTopic { return w.get("a") }).Should(haveFinalizer())
 }
 
-// haveCondition compares the only condition, written "Type=Status Reason: message".
+// haveCondition matches the only condition, written as "Type=Status Reason: message".
 func haveCondition(want gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	return WithTransform(func(kt *v1.KafkaTopic) []string {
 		var got []string
 		for _, c := range kt.Status.Conditions {
-			if c.Type != v1.ConditionStalled { // repeats Ready
+			if c.Type != v1.ConditionStalled { // it repeats Ready
 				got = append(got, c.Type+"="+c.Status+" "+c.Reason+": "+c.Message)
 			}
 		}
@@ -357,7 +357,8 @@ func haveCondition(want gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 	}, ConsistOf(want))
 }
 
-// A status of Strimzi's names no cluster. Where its topic is not to be found, the operator may be at the wrong one, and must not fill it.
+// A status that Strimzi wrote names no cluster. If its topic does not exist, the operator may be connected to the wrong cluster, and must
+// not store its clusterId.
 func TestAStatusWithoutAClusterIsNotTakenForThisCluster(t *testing.T) {
 	const known = "AAAAAAAAAAAAAAAAAAAA-w"
 	for name, c := range map[string]struct {
@@ -378,7 +379,7 @@ func TestAStatusWithoutAClusterIsNotTakenForThisCluster(t *testing.T) {
 			w.Expect(w.get("a")).To(And(haveCondition(HavePrefix("Ready=False TopicIdMismatch: "+c.message)), claim("a", known)))
 			w.Expect(w.kafka.partitions("a")).To(BeNumerically("<", 3))
 
-			// The way out.
+			// The way out: the user marks the KafkaTopic unmanaged, and managed again.
 			w.update("a", abandon)
 			w.pass("a")
 			w.update("a", manage)
@@ -389,7 +390,7 @@ func TestAStatusWithoutAClusterIsNotTakenForThisCluster(t *testing.T) {
 	}
 }
 
-// Kafka was away when the pass began, and what answers in the end is another cluster.
+// Kafka was unavailable when the pass began, and then another cluster answers.
 func TestAKafkaThatIsBackIsAskedWhoItIsBeforeAnythingIsDone(t *testing.T) {
 	for name, put := range map[string]bool{"without the topic": false, "with a topic of the name": true} {
 		t.Run(name, func(t *testing.T) {
@@ -417,8 +418,8 @@ func TestAnUnprotectedPassLeavesTheIDOfAClaimedTopic(t *testing.T) {
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", "theirs"), HaveField("Status.ClusterID", otherID)), "it proceeds")
 }
 
-// pausedThenMade leaves an object that was paused and resumed, whose topic was recreated, and that is deleted before its status knows the
-// id. It returns that id.
+// pausedThenMade leaves an object that was paused and resumed, whose topic was recreated, and that is being deleted before its status has
+// the new id. It returns that id.
 func (w *world) pausedThenMade(name string) string {
 	w.t.Helper()
 	w.ready(name)
@@ -432,10 +433,10 @@ func (w *world) pausedThenMade(name string) string {
 	return w.kafka.get(name).Topic.ID.String()
 }
 
-// restart has the operator remember nothing.
+// restart clears the operator's memory.
 func (w *world) restart() { w.r.memory = newMemory(w.clock.now) }
 
-// What the operator remembers of the topic that it made goes with its process, so the status has to know it before the user is told.
+// A restart loses which topic the operator created, so the status records the id together with the report.
 func TestABlockedDeletionStaysBlockedAfterARestart(t *testing.T) {
 	w := newWorld(t)
 	made := w.pausedThenMade("a")
@@ -451,7 +452,7 @@ func TestABlockedDeletionStaysBlockedAfterARestart(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
 }
 
-// Any failure is told with the topic that was made: it may be replaced while the operator is down.
+// Each failed deletion records the created topic in the status, because the topic may be replaced while the operator is down.
 func TestAFailedDeletionTellsOfTheTopicThatWasMade(t *testing.T) {
 	w := newWorld(t)
 	made := w.pausedThenMade("a")
@@ -467,8 +468,8 @@ func TestAFailedDeletionTellsOfTheTopicThatWasMade(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
-// docs/decisions/another-cluster.md: a status is left alone while another cluster answers. So it does not know of the topic either, and the
-// operator may not forget it.
+// docs/decisions/another-cluster.md: the operator does not write a status while another cluster answers. So the status does not have the
+// topic's id yet, and the operator has to remember it.
 func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
 	w := newWorld(t)
 	made := w.pausedThenMade("a")
@@ -484,19 +485,19 @@ func TestATopicThatWasMadeIsRememberedUntilTheStatusKnowsIt(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
 }
 
-// The fallback by name proves one topic, once: the id is stored before the topic goes, so that whatever has the name after that is another
-// one.
+// The fallback by name identifies one topic, once: the operator stores the id before it deletes the topic, so that a later topic of the
+// same name counts as another one.
 func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
-	w.clock.step(time.Hour) // so long ago that the operator remembers nothing
+	w.clock.step(time.Hour) // longer than the operator remembers
 	id := w.get("a").Status.TopicID
 	w.update("a", annotation(v1.AnnotationPauseReconciliation, "true"))
 	w.pass("a")
 	w.Expect(w.get("a")).To(claim("a", ""))
 	w.delete("a")
 	w.requests.took()
-	w.requests.once("PATCH a", func() { // which is to remove the finalizer
+	w.requests.once("PATCH a", func() { // the patch that removes the finalizer
 		w.kafka.put("a", 1, 1, nil)
 		w.update("a", label("l", "1"))
 	})
@@ -504,7 +505,7 @@ func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 	w.Expect(w.requests.took()[0]).To(Equal("PATCH a/status"))
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(Equal(1))
 	for range 2 {
-		w.restart() // who has just deleted the topic knows more
+		w.restart() // the process that deleted the topic would remember it
 		w.pass("a")
 	}
 	w.Expect(w.get("a")).To(And(haveFinalizer(), claim("a", id), haveCondition(HavePrefix("Ready=False TopicIdMismatch: "))))
@@ -512,13 +513,12 @@ func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(Equal(1))
 }
 
-// The operator's own deletion of the very topic settles it, whatever an application that creates topics by asking for them has made of the
-// name since.
+// The operator deleted the very topic that the object owns, so the object is released even if an application recreated the name since.
 func TestAnObjectWhoseTopicTheOperatorDeletedIsLetGoThoughTheNameIsTakenAgain(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
 	w.delete("a")
-	w.requests.once("PATCH a", func() { // which is to remove the finalizer
+	w.requests.once("PATCH a", func() { // the patch that removes the finalizer
 		w.kafka.put("a", 1, 1, nil)
 		w.update("a", label("l", "1"))
 	})
@@ -531,7 +531,7 @@ func TestAnObjectWhoseTopicTheOperatorDeletedIsLetGoThoughTheNameIsTakenAgain(t 
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(Equal(1))
 }
 
-// The claim is bound to the version that the operator decided by: where that is old, nothing is deleted.
+// The claim carries the version that the operator decided by. If that version is old, nothing is deleted.
 func TestATopicIsNotDeletedByItsNameForAnOldStateOfItsObject(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")

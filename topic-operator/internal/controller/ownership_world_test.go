@@ -13,17 +13,17 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// ownID and otherID are Kafka clusters' ids: the operator's, and another one's.
+// ownID and otherID are the ids of the operator's Kafka cluster and of another one.
 const (
 	ownID   = "ownKafkaCluster0000000"
 	otherID = "otherKafkaCluster00000"
 )
 
-// ownCluster describes which cluster the operator works for.
+// ownCluster stubs the identity of the operator's cluster.
 type ownCluster struct {
 	mu sync.Mutex
 	ownership.Cluster
-	// later is the id that is found out when it is asked for again.
+	// later is the id that a later request finds.
 	later string
 }
 
@@ -50,7 +50,7 @@ func (c *ownCluster) Answered(as string) {
 	c.Answering = as
 }
 
-// listedClaims finds claimants in a world's namespace, as the API server has them.
+// listedClaims finds claimants in a world's namespace with a list from the API server.
 type listedClaims struct{ w *world }
 
 func (c *listedClaims) Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error) {

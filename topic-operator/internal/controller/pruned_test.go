@@ -12,7 +12,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// dropping is an API server that may drop fields.
+// dropping stubs the schema of an API server that may drop fields.
 type dropping struct {
 	clusterID, managed bool
 	err                error
@@ -29,7 +29,7 @@ func newDroppingWorld(t *testing.T, d *dropping, changes ...func(*setup)) *world
 	return newWorld(t, append(changes, func(s *setup) { s.Schema = d })...)
 }
 
-// unmanagedOnce makes an object that was unmanaged, and reads as managed.
+// unmanagedOnce creates an object whose status says Unmanaged, while its specification reads as managed.
 func (w *world) unmanagedOnce(name string) {
 	w.create(name, abandon, finalizers(v1.FinalizerTopicOperator))
 	w.pass(name)
@@ -48,7 +48,7 @@ func TestAnObjectThatWasUnmanagedStaysSoWhileSpecManagedIsDropped(t *testing.T) 
 			w.Expect(w.get("a")).To(haveConditions("Unmanaged=True"))
 
 			w.delete("a")
-			for range 2 { // what is told does not make it forget
+			for range 2 { // the second pass reads the first one's report
 				w.r.memory = newMemory(w.clock.now)
 				w.pass("a")
 				w.Expect(w.kafka.get("a")).NotTo(BeNil())
@@ -114,7 +114,7 @@ func TestWhileTheClusterIDIsDroppedDeletionsFollowThePolicyForAnUnknownCluster(t
 	}
 }
 
-// hiding is a cache that was filled while another CustomResourceDefinition dropped the clusterId.
+// hiding reads like a cache that was filled while another CustomResourceDefinition dropped the clusterId.
 type hiding struct{ client.Client }
 
 func (h *hiding) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -148,7 +148,7 @@ func TestAnEmptyStatusTakesAClaim(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
 	w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = "gone" })
-	empty := client.RawPatch(types.MergePatchType, []byte(`{"status":{"clusterId":null}}`)) // there is a status, and nothing in it
+	empty := client.RawPatch(types.MergePatchType, []byte(`{"status":{"clusterId":null}}`)) // an empty status
 	w.Expect(w.admin.Status().Patch(t.Context(), w.get("a"), empty)).To(Succeed())
 	w.pass("a")
 	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID))

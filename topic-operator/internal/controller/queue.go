@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// countingQueue is controller-runtime's own queue, and reports how many objects wait in it. It counts an object when it arrives: many
-// workers empty the queue before any of them could look at its length.
+// countingQueue is controller-runtime's queue, and reports how many objects wait in it. It counts an object when it arrives, because the
+// workers empty the queue before any of them could read its length.
 type countingQueue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 	report func(waiting int)
@@ -18,7 +18,7 @@ type countingQueue struct {
 	waiting map[reconcile.Request]struct{}
 }
 
-// newQueue returns the queue of the controller, whose length goes to the metrics.
+// newQueue returns the queue of the controller, which reports its length to the metrics.
 func (r *Reconciler) newQueue(name string,
 	limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return newCountingQueue(name, limiter, r.metrics.QueueLength)
@@ -31,10 +31,10 @@ func newCountingQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.
 	}
 }
 
-// AddWithOpts implements priorityqueue.PriorityQueue. Objects that are to wait for their time are counted once a worker takes them.
+// AddWithOpts implements priorityqueue.PriorityQueue. It does not count delayed objects; a worker counts them when it takes them.
 func (q *countingQueue) AddWithOpts(o priorityqueue.AddOpts, items ...reconcile.Request) {
 	if o.After == 0 && !o.RateLimited {
-		q.arrive(items) // first: once an object is in the queue, a worker may take it
+		q.arrive(items) // before the object is in the queue, where a worker may take it at once
 	}
 	q.PriorityQueue.AddWithOpts(o, items...)
 }
@@ -67,7 +67,7 @@ func (q *countingQueue) arrive(items []reconcile.Request) {
 }
 
 func (q *countingQueue) leave(item reconcile.Request) {
-	q.report(q.Len() + 1) // those that fell due are in it too
+	q.report(q.Len() + 1) // including the delayed objects that are due
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.waiting, item)

@@ -41,7 +41,7 @@ func TestTheQueueCountsObjectsWhenTheyArrive(t *testing.T) {
 	g.Expect(reported).To(Equal([]int{1}), "what a worker took waits no more")
 }
 
-// A worker that is free takes the object at once, so nobody who looks later sees it in the queue.
+// A free worker takes an object at once, so polling would not see it in the queue.
 func TestTheQueueCountsWhatAWorkerTakesAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	arrived := make(chan int, 2)

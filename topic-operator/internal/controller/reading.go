@@ -14,15 +14,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// reading finds out which KafkaTopics the API server has. It lists their metadata only: an object whose uid and version are those of the
-// cache is the one in the cache, and the few others are read one by one.
+// reading reads the KafkaTopics of the API server. It lists only their metadata: an object with the uid and the version of the cached one
+// is the cached one, and the few others are read one by one.
 type reading struct {
 	cache, api client.Reader
 	// known are the objects in the cache.
 	known map[types.NamespacedName]*v1.KafkaTopic
 }
 
-// claimants returns those of each topic, with one list of each namespace.
+// claimants returns the claimants of each topic, with one list request for each namespace.
 func (r *reading) claimants(ctx context.Context, namespaces, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
 	var cached v1.KafkaTopicList
 	if err := r.cache.List(ctx, &cached, client.UnsafeDisableDeepCopy); err != nil {
@@ -50,7 +50,7 @@ func (r *reading) claimants(ctx context.Context, namespaces, topics []string) ([
 	return results, nil
 }
 
-// each calls f with each KafkaTopic of a namespace. What f gets is shared: it must not change it.
+// each calls f with each KafkaTopic of a namespace. The objects are shared, so f must not change them.
 func (r *reading) each(ctx context.Context, namespace string, f func(*v1.KafkaTopic)) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1.GroupVersion.WithKind("KafkaTopicList"))
@@ -69,7 +69,7 @@ func (r *reading) each(ctx context.Context, namespace string, f func(*v1.KafkaTo
 	return nil
 }
 
-// object returns the KafkaTopic with this metadata, or a newer state of it; nil if it went meanwhile.
+// object returns the KafkaTopic with this metadata, or a newer state of it; nil if it was deleted meanwhile.
 func (r *reading) object(ctx context.Context, meta *metav1.PartialObjectMetadata) (*v1.KafkaTopic, error) {
 	key := client.ObjectKeyFromObject(meta)
 	if kt := r.known[key]; kt != nil && kt.UID == meta.UID && kt.ResourceVersion == meta.ResourceVersion {

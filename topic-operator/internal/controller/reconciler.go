@@ -26,14 +26,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// The rules that the manifests in config/topic-operator/rbac are generated from.
-//
+// The manifests in config/topic-operator/rbac are generated from these rules.
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=get;list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Kafka is what the reconciler asks of Kafka; executor.Executor implements it.
+// Kafka contains the requests of the reconciler to Kafka; executor.Executor implements it.
 type Kafka interface {
 	Describe(ctx context.Context, name string, patient bool) (topic.Actual, error)
 	Locate(ctx context.Context, name string) (kafka.Topic, error)
@@ -45,57 +44,57 @@ type Kafka interface {
 	Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error
 }
 
-// Identity tells which Kafka cluster the operator works for; identity.Guard implements it.
+// Identity returns the Kafka cluster that the operator works for; identity.Guard implements it.
 type Identity interface {
-	// Own returns what is known, and tries to find it out while that is nothing.
+	// Own returns the cluster, and asks Kafka for it while it is unknown.
 	Own(ctx context.Context) ownership.Cluster
-	// Ask does the same, and at once if the last attempt began before the given time.
+	// Ask does the same, but asks at once if the last attempt began before since.
 	Ask(ctx context.Context, since time.Time) ownership.Cluster
-	// Current returns what is known, and asks nobody.
+	// Current returns the cluster as far as it is known, without a request.
 	Current() ownership.Cluster
-	// Answered notes that a broker of another cluster answered.
+	// Answered records that a broker of another cluster answered.
 	Answered(as string)
 }
 
-// Schema tells what the API server keeps of a KafkaTopic: another CustomResourceDefinition than the operator's may drop what its promises
-// rest on. schema.Watcher implements it.
+// Schema reports which fields of a KafkaTopic the API server keeps. A CustomResourceDefinition other than the operator's may drop fields on
+// which the operator's guarantees depend. schema.Watcher implements it.
 type Schema interface {
-	// KeepsClusterID reports whether the API server keeps status.clusterId, as far as known.
+	// KeepsClusterID reports whether the API server keeps status.clusterId; true until something shows the opposite.
 	KeepsClusterID() bool
-	// DroppedClusterID notes that the answer to a patch of a status lacked the clusterId.
+	// DroppedClusterID records that the answer to a patch of a status lacked the clusterId.
 	DroppedClusterID()
 	// KeepsManaged asks the API server whether it keeps spec.managed of an object.
 	KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, error)
 }
 
-// Options are the settings that the reconciler needs.
+// Options are the settings of the reconciler.
 type Options struct {
-	// Selects reports whether a KafkaTopic's labels make it the operator's business.
+	// Selects reports whether the operator's label selector matches a KafkaTopic's labels.
 	Selects func(labels map[string]string) bool
-	// Rules bear on plans, Ownership on what may be touched at all.
+	// Rules apply to plans, Ownership to what the operator may touch at all.
 	Rules     topic.Rules
 	Ownership ownership.Rules
-	// Violation describes how the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
+	// Violation describes why the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
 	Violation func(namespace, topic string) string
-	// Identity tells the operator's Kafka cluster.
+	// Identity returns the operator's Kafka cluster.
 	Identity Identity
-	// Claims finds the claimants of a topic; nil takes those that the manager's watches show.
+	// Claims finds the claimants of a topic; nil uses the manager's watches.
 	Claims Claims
-	// Leads returns an error if another replica of the operator leads by now, or if nobody can tell. It is asked right before each change in
-	// Kafka. Nil means that there is no other replica.
+	// Leads returns an error if another replica of the operator leads, or if that can't be found out. The reconciler calls it right before
+	// each change in Kafka. Nil means that there is no other replica.
 	Leads func(context.Context) error
-	// Schema tells what the API server keeps of a KafkaTopic; nil if it keeps everything.
+	// Schema reports which fields of a KafkaTopic the API server keeps; nil means all.
 	Schema Schema
-	// Namespaces are the watched ones; none means all.
+	// Namespaces are the watched namespaces; empty means all.
 	Namespaces []string
-	// Interval is the longest time between two looks at a topic.
+	// Interval is the longest time between two passes over a KafkaTopic.
 	Interval time.Duration
-	// UseFinalizers holds deleted objects until their topic is deleted too.
+	// UseFinalizers holds deleted objects until their topics are deleted.
 	UseFinalizers bool
-	// KeepWhenDeletionDisabled keeps a deleted object, as Strimzi does, where Kafka has topic deletion switched off; the
-	// default releases it (docs/decisions/deletion.md).
+	// KeepWhenDeletionDisabled keeps a deleted object, as Strimzi does, if topic deletion is disabled in Kafka; the default releases it
+	// (docs/decisions/deletion.md).
 	KeepWhenDeletionDisabled bool
-	// Now tells the time.
+	// Now returns the current time.
 	Now func() time.Time
 }
 
@@ -109,14 +108,14 @@ type Reconciler struct {
 	memory  *memory
 	busy    *busyKeys
 	vanish  *tombstones
-	// again takes the objects that have to be looked at again for a reason that lies outside of them.
+	// again receives the objects to requeue for a reason outside of them.
 	again chan event.GenericEvent
-	// elected tells whether this operator is the one that acts, and no standby. A standby takes note of no deletion: by the time it is
-	// elected, the topic's name may be another owner's.
+	// elected reports whether this operator leads. A standby ignores deletions: by the time of its election, another owner may have the
+	// topic's name.
 	elected func() bool
 }
 
-// NewReconciler returns a Reconciler. The client's reads come from a cache, its writes go to the API server.
+// NewReconciler returns a Reconciler. The client reads from a cache and writes to the API server.
 func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metrics.Metrics, o Options) *Reconciler {
 	if o.Leads == nil {
 		o.Leads = always
@@ -129,52 +128,52 @@ func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metri
 		elected: func() bool { return true }}
 }
 
-// pass is all that is known in one pass over one KafkaTopic. It dies with the pass.
+// pass is the state of one pass over one KafkaTopic.
 type pass struct {
 	key types.NamespacedName
 	log logr.Logger
-	// kt is the object; writes of the pass itself, such as the finalizer's, are in it.
+	// kt is the object, including the writes of the pass, such as the finalizer's.
 	kt *v1.KafkaTopic
-	// facts are what the pass knows so far about who owns the topic.
+	// facts are the facts about the topic's owner that the pass has collected so far.
 	facts ownership.Facts
-	// desired is what the object asks for, and actual the topic as it was seen; both once Kafka was looked at.
+	// desired is the requested topic, and actual the observed one; both are set after the first read from Kafka.
 	desired topic.Desired
 	actual  topic.Actual
-	// bound is when a write of the pass proved last that the object is as the pass knows it; zero if none did.
+	// bound is the time of the last write that proved the pass's version of the object to be current; zero if there was none.
 	bound time.Time
-	// uncached: the API server itself was asked for the object.
+	// uncached means that the object was read from the API server.
 	uncached bool
-	// wasReady: before the pass, the status said that the present specification was carried out.
+	// wasReady means that, before the pass, the status was Ready for the present specification.
 	wasReady bool
-	// settling: the operator wrote to Kafka for the object a moment ago, so that what a broker shows may be from before.
+	// settling means that the operator wrote to Kafka for the object a moment ago, so that brokers may still show the old state.
 	settling bool
 	began    time.Time
 }
 
-// deleting reports whether the topic is to go.
+// deleting reports whether the topic should be deleted.
 func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Object.Vanished }
 
-// verdict is how a pass goes on after its decision was carried out.
+// verdict defines how a pass continues after its decision was executed.
 type verdict struct {
 	// outcome goes to the status; nil leaves the status alone.
 	outcome *topic.Outcome
-	// reported: the outcome is in the status, or was, and is not written again.
+	// reported means that the status has, or had, the outcome, which is not written again.
 	reported bool
-	// retry: the failure passes by itself, so that the pass is repeated with back-off rather than at the timer.
+	// retry means that the failure is temporary, so that the pass is repeated with back-off rather than at the timer.
 	retry bool
-	// cause is what lay under a failure on the way to Kafka, for the log.
+	// cause is the cause of a transport error, for the log.
 	cause string
-	// soon repeats the pass after this time, though nothing failed. later puts the timed pass off by this time.
+	// soon repeats the pass after this time, without a failure. later postpones the timed pass by this time.
 	soon, later time.Duration
-	// again: the facts have changed in the middle of the pass, so that it is decided again.
+	// again means that the facts changed during the pass, so that it decides again.
 	again bool
-	// done: the object is, or is about to be, gone; it is not looked at again.
+	// done means that the object was or will be deleted, and needs no further pass.
 	done bool
-	// unselected: the object is being deleted, and waits for an operator that there most likely is not.
+	// unselected means that the object is being deleted, and waits for an operator that most likely does not exist.
 	unselected bool
 }
 
-// withOutcome is the verdict whose outcome is written to the status.
+// withOutcome returns a verdict whose outcome is written to the status.
 func withOutcome(o topic.Outcome) verdict { return verdict{outcome: &o} }
 
 // Reconcile implements reconcile.Reconciler.
@@ -199,7 +198,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return r.conclude(ctx, p, v, err)
 }
 
-// read reads the object of a pass from the cache, or from the API server if what the cache has was found to be less than there is.
+// read reads the object of a pass from the cache, or from the API server if the cached version may lack fields.
 func (r *Reconciler) read(ctx context.Context, p *pass) error {
 	if err := r.client.Get(ctx, p.key, p.kt); err != nil || r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
 		return err
@@ -214,7 +213,7 @@ func (r *Reconciler) read(ctx context.Context, p *pass) error {
 	return err
 }
 
-// withTimeToReport gives a pass that used up its time on Kafka a little more, to write its status.
+// withTimeToReport extends the context of a pass that used up its time on Kafka, so that it can write its status.
 func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
@@ -222,13 +221,13 @@ func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, func() {}
 }
 
-// stopping reports whether the operator ends. A pass that is interrupted so has nothing to tell: the next start begins where it was.
+// stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.
 func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
-// maxDecisions bounds how often a pass decides again. Each time it knows more, so that a few are enough; the bound is for faults of ours.
+// maxDecisions bounds how often a pass decides again. Each time it has more facts, so a few are enough; the bound protects against bugs.
 const maxDecisions = 10
 
-// act decides whose the topic is and carries the decision out. What has to be known for it is asked as it goes.
+// act decides who owns the topic and executes the decision. It collects further facts as decisions require them.
 func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 	if err := r.gather(ctx, p, nil); err != nil {
 		return verdict{}, err
@@ -244,12 +243,12 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
 }
 
-// gather collects what is known without asking Kafka for the topic. The claimants are those of newer, if it is set.
+// gather collects the facts that need no read of the topic from Kafka. The claimants are those of newer, if it is set.
 func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error {
 	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
 	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
-		return nil // nothing else matters
+		return nil // the other facts do not matter
 	}
 	p.facts.Own = r.own(r.options.Identity.Own(ctx))
 	r.reportUnprotected(p)
@@ -273,7 +272,7 @@ func (r *Reconciler) violation(namespace, topic string) string {
 	return r.options.Violation(namespace, topic)
 }
 
-// others are the claimants of the pass's topic besides its object.
+// others returns the other claimants of the pass's topic.
 func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
 	var others []ownership.Claimant
 	for i := range claimants {
@@ -286,13 +285,13 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 	return others
 }
 
-// released reports whether the operator released an object that another finalizer still keeps: such an object can't act any more, so it
+// released reports whether the operator released an object that another finalizer still holds: such an object can't act any more, so it
 // claims nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }
 
-// carryOut carries a decision out, or finds out what it asks for.
+// carryOut executes a decision, or collects the facts that it requires.
 func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	switch d.Action {
 	case ownership.Ignore:
@@ -303,7 +302,8 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		r.memory.forgetCreation(p.kt.UID)
 		return withOutcome(topic.Outcome{State: topic.Unmanaged}), nil
 	case ownership.MarkPaused:
-		// The name of the topic stays visible on an object that was paused from the start (Strimzi; docs/decisions/unmanaged-and-paused.md).
+		// The status keeps the name of the topic for an object that was paused from the start (Strimzi;
+		// docs/decisions/unmanaged-and-paused.md).
 		return withOutcome(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
 	case ownership.Refuse:
 		return r.refuse(p, d), nil
@@ -323,8 +323,8 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	panic("unknown decision " + d.String())
 }
 
-// isNoise reports whether a passing failure should not reach the status yet: a topic that was in order most likely still is, and a
-// rolling restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
+// isNoise reports whether a temporary failure should not reach the status yet: a topic that was ready most likely still is, and a rolling
+// restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	if !v.retry {
 		return false
@@ -332,16 +332,16 @@ func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	return stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval
 }
 
-// conclude counts the pass and says when to look again.
+// conclude counts the pass and returns when to repeat it.
 func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error) (reconcile.Result, error) {
 	reason := ""
 	switch {
 	case err != nil && apierrors.IsNotFound(err):
-		// The object vanished while we were at it; the watch tells the rest.
+		// The object was deleted during the pass; the watch delivers that.
 		err, v.done = nil, true
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
-		// Somebody wrote in between: what we know of the object is old. Look again when the watch has caught up, and less and less often while
-		// somebody keeps writing.
+		// Another client wrote in between, so our version of the object is old. Repeat the pass when the watch has caught up, with a
+		// growing delay as long as the other client keeps writing.
 		p.log.V(1).Info("The KafkaTopic changed in the meantime, requeueing it")
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}, nil
 	case stopping(ctx) && (err != nil || v.retry):
@@ -362,7 +362,7 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	return r.next(p, v), nil
 }
 
-// next describes when the object is looked at again.
+// next returns when to repeat the pass.
 func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	low := handler.LowPriority
 	if v.retry {
@@ -395,8 +395,8 @@ func reportFailure(p *pass, v verdict) {
 	}
 }
 
-// vanished deals with an object that is gone: there is nothing left to do, but in the mode without finalizers. Then there is no object
-// left to tell a failure on.
+// vanished handles an object that no longer exists. Only the mode without finalizers then has a topic to delete, and no object that could
+// show a failure.
 func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
 	p.kt = r.vanish.get(p.key)
 	if p.kt == nil {
@@ -406,7 +406,7 @@ func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, e
 	p.facts.Object.Vanished = true
 	v, err := r.act(ctx, p)
 	own := p.facts.Own
-	// There is no second chance: while the operator does not see its own cluster, the deletion waits.
+	// There is no later chance: while the operator can't reach its own cluster, the deletion waits.
 	v.retry = v.retry || v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown)
 	if err == nil && !v.retry && v.soon == 0 {
 		v.done = true

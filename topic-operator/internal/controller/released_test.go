@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// An object that is held by another owner's finalizer only can't act any more, so that its rival goes on at once.
+// The operator does not reconcile an object that only another owner's finalizer holds, so its rival continues at once.
 func TestAClaimantThatWasLetGoDoesNotCount(t *testing.T) {
 	w := newWorld(t, untimed)
 	w.start(w.kafka)

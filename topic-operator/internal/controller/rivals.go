@@ -17,8 +17,8 @@ import (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// rivals asks for a pass over each other claimant of a topic when a claimant comes, goes or changes its claim: those that are flagged
-// recover at once, and not at the timer (docs/decisions/claims.md).
+// rivals requeues the other claimants of a topic when a claimant is created, deleted or changes its claim, so that refused ones recover at
+// once and not at the timer (docs/decisions/claims.md).
 func (r *Reconciler) rivals() handler.EventHandler {
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { r.askRivals(ctx, e.Object, q) },
@@ -35,7 +35,7 @@ func (r *Reconciler) rivals() handler.EventHandler {
 	}
 }
 
-// claimAs is what makes a KafkaTopic a rival of another one.
+// claimAs contains the fields that make a KafkaTopic a rival of another one.
 type claimAs struct {
 	topic, clusterID                     string
 	selected, managed, holding, released bool
@@ -64,8 +64,8 @@ func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
 	}
 }
 
-// Requeue asks for a pass over each watched KafkaTopic that f picks out, for a reason that lies outside of them: a new namespace policy,
-// or a Kafka cluster that is back. It returns when all are queued, or ctx ends.
+// Requeue requeues each watched KafkaTopic that f selects, for a reason outside of the objects, such as a new namespace policy or a Kafka
+// cluster that is back. It returns when all are queued, or ctx ends.
 func (r *Reconciler) Requeue(ctx context.Context, f func(*v1.KafkaTopic) bool) error {
 	var list v1.KafkaTopicList
 	if err := r.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

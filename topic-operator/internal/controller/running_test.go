@@ -20,13 +20,13 @@ import (
 
 const workers = 20
 
-// untimed makes the moments of all objects so far off that no timed pass comes in a test: the clock stands at the beginning of an interval.
+// untimed makes sure that no timed pass occurs in a test: the interval is an hour, and the clock stands at the beginning of one.
 func untimed(s *setup) {
 	s.Interval = time.Hour
 	s.Now = func() time.Time { return time.Unix(0, 1) }
 }
 
-// start runs the reconciler in a manager of its own, on real watches. It returns how to stop it.
+// start runs the reconciler in a manager with real watches. stop ends it.
 func (w *world) start(k Kafka, changes ...func(*manager.Options)) (stop func()) {
 	w.t.Helper()
 	yes := true
@@ -51,14 +51,14 @@ func (w *world) start(k Kafka, changes ...func(*manager.Options)) (stop func()) 
 		w.t.Helper()
 		cancel()
 		w.Eventually(ended).Should(Receive(BeNil()))
-		ended <- nil // for a second stop
+		ended <- nil // for a second call of stop
 	}
 	w.t.Cleanup(stop)
 	w.Expect(mgr.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
 	return stop
 }
 
-// readyNames returns the names of the objects in the namespace that are ready, sorted.
+// readyNames returns the sorted names of the Ready objects in the namespace.
 func (w *world) readyNames() []string {
 	list := &v1.KafkaTopicList{}
 	w.Expect(w.admin.List(w.t.Context(), list, client.InNamespace(w.ns))).To(Succeed())
@@ -71,7 +71,7 @@ func (w *world) readyNames() []string {
 	return names
 }
 
-// asks returns how often Kafka was asked for a topic.
+// asks returns how often a call was made for a topic.
 func (k *fakeKafka) asks(call, name string) func() int {
 	return func() int {
 		k.mu.Lock()
@@ -86,7 +86,7 @@ func (k *fakeKafka) asks(call, name string) func() int {
 	}
 }
 
-// all returns the writes so far.
+// all returns all recorded writes.
 func (q *requests) all() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()

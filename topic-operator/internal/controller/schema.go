@@ -8,23 +8,23 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// What another CustomResourceDefinition costs, and what follows from it: docs/decisions/pruned-fields.md.
+// docs/decisions/pruned-fields.md explains the consequences of another CustomResourceDefinition.
 
-// keepsAll is Options.Schema where the API server keeps everything.
+// keepsAll is the Options.Schema of an API server that keeps everything.
 type keepsAll struct{}
 
 func (keepsAll) KeepsClusterID() bool                                       { return true }
 func (keepsAll) DroppedClusterID()                                          {}
 func (keepsAll) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) { return true, nil }
 
-// own adds to what is known of the operator's cluster whether it can be stored.
+// own sets whether the API server can store the id of the operator's cluster.
 func (r *Reconciler) own(c ownership.Cluster) ownership.Cluster {
 	c.Unstorable = !r.options.Schema.KeepsClusterID()
 	return c
 }
 
 // doubtful reports whether an object that reads as managed may be an unmanaged one whose spec.managed the API server drops. It asks the API
-// server, for such objects only; no answer leaves the doubt.
+// server, for such objects only; without an answer it returns true.
 func (r *Reconciler) doubtful(ctx context.Context, kt *v1.KafkaTopic) bool {
 	if !ownership.WasUnmanaged(kt) {
 		return false
@@ -33,7 +33,7 @@ func (r *Reconciler) doubtful(ctx context.Context, kt *v1.KafkaTopic) bool {
 	return err != nil || !kept
 }
 
-// noteDropped notes that the API server did not store the clusterId that it was asked to store.
+// noteDropped records that the API server did not store the clusterId of a patch.
 func (r *Reconciler) noteDropped(p *pass, asked v1.KafkaTopicStatus) {
 	if asked.ClusterID != "" && p.kt.Status.ClusterID == "" {
 		r.options.Schema.DroppedClusterID()
@@ -45,7 +45,7 @@ const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.cl
 	"be distinguished " +
 	"from those of this one. Apply this operator's CustomResourceDefinition again"
 
-// reportUnprotected makes an Event on one object of each namespace while the clusterId can't be stored.
+// reportUnprotected records an Event on one object of each namespace when the clusterId can't be stored.
 func (r *Reconciler) reportUnprotected(p *pass) {
 	if !r.memory.noteUnprotected(p.key.Namespace, p.facts.Own.Unstorable) {
 		return

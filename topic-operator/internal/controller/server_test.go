@@ -25,7 +25,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
-// server is the API server of all tests of this package; without one, missing says why.
+// server is the API server that the tests of this package share. If it could not start, missing is the reason.
 var (
 	server  *envtest.Environment
 	missing error
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	ctrl.SetLogger(logging.New(io.Discard, logging.Options{}))
-	// What has to come comes soon, but the machine may be busy.
+	// The awaited results arrive soon, but the machine may be busy.
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	SetDefaultEventuallyPollingInterval(5 * time.Millisecond)
 	SetDefaultConsistentlyDuration(300 * time.Millisecond)
@@ -91,7 +91,7 @@ func needServer(t *testing.T) {
 	}
 }
 
-// admin returns a client that may do anything, and reads from the API server itself.
+// admin returns a client with all rights that reads without a cache.
 func admin(t *testing.T) client.Client {
 	t.Helper()
 	needServer(t)
@@ -109,7 +109,7 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 	return c
 }
 
-// newNamespace makes a namespace of the test's own.
+// newNamespace creates a namespace for one test.
 func newNamespace(t *testing.T, c client.Client) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

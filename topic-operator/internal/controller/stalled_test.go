@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// seen is what kstatus, and the tools that use it, make of a status: InProgress, Failed or Current.
+// seen returns what kstatus, and the tools that use it, derive from a status: InProgress, Failed or Current.
 func seen(kt *v1.KafkaTopic) string {
 	is := func(kind string) bool {
 		return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == v1.ConditionTrue })
@@ -88,7 +88,7 @@ func TestARefusedNewcomerMayChooseAnotherName(t *testing.T) {
 	w.Expect(w.get("b")).To(And(beReady(), claim("c", w.kafka.get("c").Topic.ID.String())))
 }
 
-// Some services that speak Kafka's protocol show no configurations. How the error reads is tested in package executor.
+// Some services that implement Kafka's protocol do not support DescribeConfigs. Package executor tests the error text.
 func TestWithoutDescribeConfigsTopicsAreMadeAndDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
@@ -99,7 +99,7 @@ func TestWithoutDescribeConfigsTopicsAreMadeAndDeleted(t *testing.T) {
 	w.Expect(w.pass("a").RequeueAfter).To(BeNumerically("<=", interval))
 	w.Expect(w.get("a")).To(haveCondition(HavePrefix("Ready=False KafkaError: UnsupportedVersionException: ")))
 	w.Expect(seen(w.get("a"))).To(Equal("Failed"))
-	w.kafka.hook(nil) // a deletion does without: executor.Locate
+	w.kafka.hook(nil) // a deletion does not need it: executor.Locate
 	w.delete("a")
 	w.pass("a")
 	w.Expect(w.exists("a")).To(BeFalse())

@@ -92,7 +92,7 @@ func TestAnUnmanagedKafkaTopicTouchesNothing(t *testing.T) {
 			w.update("a", config("k", `2`))
 			w.pass("a")
 			w.Expect(w.requests.took()).To(Equal([]string{"PATCH a/status"}))
-			for range 3 { // no endless loop
+			for range 3 { // further passes change nothing
 				w.pass("a")
 			}
 			w.Expect(w.requests.took()).To(BeEmpty())
@@ -207,7 +207,7 @@ func TestAStatusThatStrimziWroteIsTakenOver(t *testing.T) {
 	w.pass("a")
 	w.Expect(w.requests.took()).To(BeEmpty())
 
-	// What Strimzi writes where it fails is not ours in every word; it is replaced once.
+	// Strimzi's message for a failure differs from this operator's, so the operator replaces it once.
 	w.status("a", func(s *v1.KafkaTopicStatus) {
 		s.Conditions = []v1.Condition{
 			{Type: "Warning", Status: "True", Reason: "InvalidConfig", Message: "gone", LastTransitionTime: "2024-05-17T09:12:33.123Z"},

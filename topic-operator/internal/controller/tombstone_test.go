@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// vanish deletes an object and tells the reconciler, as its watch does.
+// vanish deletes an object and delivers the deletion to the reconciler, as its watch does.
 func (w *world) vanish(name string) {
 	w.t.Helper()
 	kt := w.get(name)
@@ -84,7 +84,7 @@ func TestWithoutFinalizersAnObjectThatIsBackKeepsItsTopic(t *testing.T) {
 	w.Expect(w.kafka.get("a").Topic.ID).To(Equal(id))
 	w.Expect(w.get("a")).To(And(haveConditions("Ready=True"), claim("a", id.String())))
 
-	// The old object's deletion is not made up for later.
+	// The pass does not catch up on the old object's deletion.
 	w.update("a", abandon)
 	w.pass("a")
 	w.vanish("a")
@@ -133,7 +133,7 @@ func TestWithoutFinalizersAPassingFailureIsTriedAgain(t *testing.T) {
 	w.Expect(w.r.vanish.objects).To(BeEmpty())
 }
 
-// By the time a standby is elected, the name may be that of another owner's topic.
+// By the time a standby is elected, the name may belong to another owner's topic.
 func TestWithoutFinalizersAStandbyTakesNoNoteOfDeletions(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")
@@ -159,13 +159,13 @@ func TestWithoutFinalizersAPassThatStillSeesTheObjectForgetsNoDeletion(t *testin
 	w.create("a")
 	w.pass("a")
 	w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: w.get("a")})).To(BeTrue())
-	w.pass("a") // as if it had read the object right before
+	w.pass("a") // as if it had read the object before the deletion
 	w.delete("a")
 	w.pass("a")
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
 
-// A vanished object has no second chance, so that only an id proves anything.
+// A deletion without finalizers is not retried by the user, so only an id proves ownership.
 func TestWithoutFinalizersATopicWhoseIDIsNotKnownStays(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")
@@ -203,7 +203,7 @@ func TestWithoutFinalizersADeletionWaitsForTheOperatorsCluster(t *testing.T) {
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
 
-// docs/decisions/claims.md holds for what vanished too.
+// docs/decisions/claims.md applies to deleted objects too.
 func TestWithoutFinalizersTheTopicOfSeveralClaimantsStays(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a", named("t"))

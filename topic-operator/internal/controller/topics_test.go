@@ -12,7 +12,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// change is one thing that makes a KafkaTopic another.
+// change modifies a KafkaTopic.
 type change func(*v1.KafkaTopic)
 
 func kafkaTopic(ns, name string, changes ...change) *v1.KafkaTopic {
@@ -31,7 +31,7 @@ func noSpec(kt *v1.KafkaTopic)  { kt.Spec = nil }
 
 func finalizers(f ...string) change { return func(kt *v1.KafkaTopic) { kt.Finalizers = f } }
 
-// config sets a key to a value in JSON.
+// config sets a key of spec.config to a JSON value.
 func config(key, value string) change {
 	return func(kt *v1.KafkaTopic) {
 		if kt.Spec.Config == nil {
@@ -74,13 +74,13 @@ var (
 	manage  = noAnnotation(v1.AnnotationManaged)
 )
 
-// haveConditions compares conditions but for their times. A condition is written "Type=Status Reason: message".
+// haveConditions compares the conditions, without their times. A condition is written as "Type=Status Reason: message".
 func haveConditions(want ...string) gomegatypes.GomegaMatcher {
 	var got []string
 	return gcustom.MakeMatcher(func(kt *v1.KafkaTopic) (bool, error) {
 		got = nil
 		for _, c := range kt.Status.Conditions {
-			if c.Type == v1.ConditionStalled { // repeats Ready, see stalled_test.go
+			if c.Type == v1.ConditionStalled { // it repeats Ready, see stalled_test.go
 				continue
 			}
 			text := c.Type + "=" + c.Status
@@ -96,7 +96,7 @@ func haveConditions(want ...string) gomegatypes.GomegaMatcher {
 	}).WithTemplate("Expected conditions of\n{{.FormattedActual}}\n{{.To}} be {{format .Data 1}}", want)
 }
 
-// observed means that the status is of the present generation.
+// observed matches if the status is of the current generation.
 func observed() gomegatypes.GomegaMatcher {
 	return WithTransform(func(kt *v1.KafkaTopic) bool { return kt.Status.ObservedGeneration == kt.Generation }, BeTrue())
 }
@@ -113,7 +113,7 @@ func haveFinalizer() gomegatypes.GomegaMatcher {
 	return HaveField("ObjectMeta.Finalizers", ContainElement(v1.FinalizerTopicOperator))
 }
 
-// claim compares what the status says of the topic. An empty id means none.
+// claim compares the topic's name and id in the status. An empty id means none.
 func claim(name, id string) gomegatypes.GomegaMatcher {
 	return And(HaveField("Status.TopicName", name), HaveField("Status.TopicID", id))
 }

@@ -27,13 +27,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// passTimeout bounds one pass; a pass that hangs would keep its object from being looked at forever.
+// passTimeout bounds one pass. Without it, a pass that hangs would block its object forever.
 const passTimeout = 2 * time.Minute
 
-// hungAfter is when a pass that is still running hangs forever: its context ended long ago.
+// hungAfter is the age from which a running pass counts as hung, because its context ended long ago.
 const hungAfter = 2 * passTimeout
 
-// Healthy returns an error if a pass hangs although its time is over. Only a restart helps then. It is a check of /healthy.
+// Healthy returns an error if a pass hangs beyond its timeout. Only a restart helps then. It is a check of /healthy.
 func (r *Reconciler) Healthy(context.Context) error {
 	key, since := r.busy.oldest()
 	if took := r.options.Now().Sub(since); !since.IsZero() && took > hungAfter {
@@ -43,8 +43,7 @@ func (r *Reconciler) Healthy(context.Context) error {
 	return nil
 }
 
-// SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka together; they give the batches their
-// size.
+// SetupWithManager registers the reconciler. Workers are cheap, since they mostly wait for Kafka, and more of them make the batches larger.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
 	if workers < 1 || r.options.Interval <= 0 || r.options.Now == nil || r.options.Identity == nil {
 		return fmt.Errorf("the KafkaTopic controller needs at least one worker (%d), a positive interval (%s), a clock and an identity", workers,
@@ -64,7 +63,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 			return false
 		}
 	}
-	// It runs once the operator leads: a standby does not count what the leader counts.
+	// Runs once the operator leads: the metrics of a standby must not count what the leader counts.
 	if err := mgr.Add(manager.RunnableFunc(func(context.Context) error { r.metrics.Lead(); return nil })); err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   passTimeout,
-			EnableWarmup:            &warm, // a standby has its cache filled when it is elected
+			EnableWarmup:            &warm, // a standby's cache is filled when it is elected
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry/4, 2*lastRetry),
 			NewQueue:                r.newQueue,
 			LogConstructor:          logOf(mgr.GetLogger()),
@@ -85,7 +84,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		Complete(r)
 }
 
-// logOf names the object once in each line; controller-runtime's own way names it three times.
+// logOf adds the object to each line once; controller-runtime's default adds it three times.
 func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 	return func(req *reconcile.Request) logr.Logger {
 		if req == nil {
@@ -95,8 +94,8 @@ func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// watched passes the events that require a reconciliation, and filters out the operator's own writes, which change nothing that it acts on.
-// It also counts objects, because it sees every event.
+// watched passes the events that require a reconciliation. It filters out the operator's own writes, which change nothing that it depends
+// on. It also counts objects, because it sees every event.
 func (r *Reconciler) watched() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -112,7 +111,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 			key := client.ObjectKeyFromObject(e.Object)
 			r.metrics.ResourceGone(key)
 			if r.vanish.ends(key, e.Object.GetUID()) {
-				return true // whoever made it anew keeps the topic
+				return true // the new object keeps the topic
 			}
 			if kt, ok := e.Object.(*v1.KafkaTopic); ok && r.takesTopicAlong(e, kt) && r.elected() && r.ownsTopicOf(kt) {
 				r.vanish.put(key, kt)
@@ -125,7 +124,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 	}
 }
 
-// reportMissed describes what can be known of an object whose deletion fell into a gap of the watch: nobody will delete its topic.
+// reportMissed logs an object whose deletion fell into a gap of the watch, because nothing will delete its topic.
 func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
 	const text = "The KafkaTopic was deleted while the operator could not watch, and had no finalizer: its topic stays in Kafka"
 	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId",
@@ -133,21 +132,21 @@ func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
 }
 
-// takesTopicAlong reports whether the topic has to go with an object that vanished: in the mode without finalizers, or if it was
-// overlooked. An object that a new list lacks, after a gap in the watch, proves nothing: etcd may have been restored from before it
-// existed.
+// takesTopicAlong reports whether the topic must be deleted with an object that vanished: in the mode without finalizers, or if the API
+// server overlooked the finalizer. An object that a list after a gap in the watch lacks proves nothing: etcd may have been restored from a
+// time before it existed.
 func (r *Reconciler) takesTopicAlong(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
 	return !e.DeleteStateUnknown && (!r.options.UseFinalizers || overlooked(kt))
 }
 
-// overlooked reports whether the object vanished although the finalizer was to hold it. The API server decides at the beginning of a
-// deletion that nothing holds an object, and does not notice a finalizer that arrives before it is done. Whoever takes the finalizer
-// away has to delete the object first, and so has a deletion's time in it.
+// overlooked reports whether the object vanished although the finalizer should have held it. The API server decides at the beginning of a
+// deletion that no finalizer holds the object, and does not notice one that is added before the end. Anybody who removes the finalizer
+// explicitly has to delete the object first, which sets its deletionTimestamp.
 func overlooked(kt *v1.KafkaTopic) bool {
 	return kt.DeletionTimestamp.IsZero() && ownership.HasFinalizer(kt)
 }
 
-// ownsTopicOf reports whether the topic of an object that vanished has to go with it.
+// ownsTopicOf reports whether the topic of an object that vanished must be deleted with it.
 func (r *Reconciler) ownsTopicOf(kt *v1.KafkaTopic) bool {
 	return r.options.Selects(kt.Labels) && kt.IsManaged()
 }
@@ -158,7 +157,7 @@ func (r *Reconciler) seen(o client.Object) {
 	}
 }
 
-// passes lets an event through or not, and counts those that have to wait for a pass over their object to end.
+// passes returns asked, and counts the events that have to wait for a running pass over their object.
 func (r *Reconciler) passes(o client.Object, asked bool) bool {
 	if key := client.ObjectKeyFromObject(o); asked && r.busy.has(key) {
 		r.metrics.Locked(key.Namespace)
@@ -166,8 +165,7 @@ func (r *Reconciler) passes(o client.Object, asked bool) bool {
 	return asked
 }
 
-// asksForPass tells the changes that matter from the others. The generation counts changes of the specification, and the start of a
-// deletion.
+// asksForPass reports whether a change requires a pass. The generation counts changes of the specification, and the start of a deletion.
 func asksForPass(before, after client.Object, useFinalizers bool) bool {
 	switch {
 	case before.GetUID() != after.GetUID(),
@@ -182,14 +180,14 @@ func asksForPass(before, after client.Object, useFinalizers bool) bool {
 	if !okBefore || !okAfter {
 		return true
 	}
-	// Somebody took the finalizer away, or brought one where none is wanted.
+	// Another client removed the finalizer, or added one although the operator works without.
 	return ownership.HasFinalizer(kb) != ownership.HasFinalizer(ka) && ownership.HasFinalizer(ka) != useFinalizers
 }
 
-// busyKeys are the objects that are being worked on.
+// busyKeys contains the objects whose passes are running.
 type busyKeys struct {
 	mu   sync.Mutex
-	keys map[types.NamespacedName]time.Time // since when
+	keys map[types.NamespacedName]time.Time // value: start of the pass
 }
 
 func newBusyKeys() *busyKeys {
@@ -226,11 +224,11 @@ func (b *busyKeys) has(key types.NamespacedName) bool {
 	return ok
 }
 
-// tombstones are objects that vanished, and whose topics have to go too: with STRIMZI_USE_FINALIZERS=false, or overlooked.
+// tombstones contains vanished objects whose topics have to be deleted: with STRIMZI_USE_FINALIZERS=false, or overlooked ones.
 type tombstones struct {
 	mu      sync.Mutex
 	objects map[types.NamespacedName]*v1.KafkaTopic
-	// seen is the object of each name that a pass read last, and former the one before it, until the watch has told of its end.
+	// seen is the last object of each name that a pass read, and former the one before it. Both stay until the watch delivers the deletion.
 	seen, former map[types.NamespacedName]types.UID
 }
 
@@ -247,8 +245,8 @@ func (t *tombstones) put(key types.NamespacedName, kt *v1.KafkaTopic) {
 	t.objects[key] = kt
 }
 
-// ends notes that the watch tells of an object's end, and reports whether a pass has read the one that took its place already: a read past
-// the cache may be ahead of the watch.
+// ends records that the watch delivered an object's deletion. It reports whether a pass has already read the object's successor: a read
+// past the cache may be ahead of the watch.
 func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -267,15 +265,15 @@ func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
 	return t.objects[key]
 }
 
-// drop forgets the tombstone.
+// drop removes the tombstone.
 func (t *tombstones) drop(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.objects, key)
 }
 
-// replaced forgets the tombstone if an object of that name is there again: it keeps the topic. The object that the tombstone stands for
-// may be seen once more, by a pass that read it just before it vanished.
+// replaced records the object of a name that a pass read. If it is a successor, it removes the tombstone, since the successor keeps the
+// topic. A pass that read the object of the tombstone just before it vanished changes nothing.
 func (t *tombstones) replaced(key types.NamespacedName, by types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

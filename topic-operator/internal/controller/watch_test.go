@@ -99,7 +99,7 @@ func TestTimedPassesAreSpreadAndKeepTheInterval(t *testing.T) {
 			return true
 		}
 	}
-	w.Eventually(seen(2)).Should(BeTrue()) // the watch has shown the operator its own writes by now
+	w.Eventually(seen(2)).Should(BeTrue()) // by now the watch delivered the operator's own writes
 	writes := len(w.requests.all())
 	w.Eventually(seen(4)).Should(BeTrue())
 	w.Expect(w.requests.all()).To(HaveLen(writes), "a converged set writes nothing")
@@ -109,7 +109,7 @@ func TestTimedPassesAreSpreadAndKeepTheInterval(t *testing.T) {
 	phases := map[time.Duration]int{}
 	for name, times := range passes {
 		for i := 1; i < len(times); i++ {
-			// The rest is for a machine that is busy; a moment that was missed would be two intervals.
+			// The bound leaves room for a busy machine; if a pass were skipped, the time would be two intervals.
 			w.Expect(times[i].Sub(times[i-1])).To(BeNumerically("<", every*19/10), name)
 		}
 		phases[time.Duration(times[3].UnixNano())%every/(every/10)]++
@@ -195,7 +195,7 @@ func TestATopicIsMadeAndDeletedManyTimes(t *testing.T) {
 	w.Expect(w.logged.took()).To(BeEmpty())
 }
 
-// Workers wait for Kafka; when the operator ends, they leave at once.
+// When the operator stops, workers that wait for Kafka return at once.
 func TestTheOperatorEndsWhileKafkaHangs(t *testing.T) {
 	w := newWorld(t, untimed)
 	stop := w.start(w.kafka)

@@ -31,7 +31,7 @@ import (
 
 const interval = 2 * time.Minute
 
-// world is a reconciler between a real API server and a Kafka in memory. Nothing happens in it by itself: a test makes each pass.
+// world is a reconciler with a real API server and an in-memory Kafka. No pass runs unless the test makes it.
 type world struct {
 	*WithT
 	t        *testing.T
@@ -50,7 +50,7 @@ type world struct {
 	r        *Reconciler
 }
 
-// setup is what a test may want differently.
+// setup holds the options that a test may change.
 type setup struct {
 	Options
 	metrics metrics.Options
@@ -87,7 +87,7 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 	return w
 }
 
-// config is the reconciler's way to the API server.
+// config returns the reconciler's configuration for the API server.
 func (w *world) config() *rest.Config {
 	config := rest.CopyConfig(w.setup.config())
 	config.QPS = -1
@@ -101,7 +101,7 @@ func (w *world) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: w.ns, Name: name}
 }
 
-// pass makes one pass, which must not fail as such.
+// pass runs one pass, and fails the test if the pass returns an error.
 func (w *world) pass(name string) reconcile.Result {
 	w.t.Helper()
 	result, err := w.tryPass(w.t.Context(), name)
@@ -114,25 +114,25 @@ func (w *world) tryPass(ctx context.Context, name string) (reconcile.Result, err
 	return w.r.Reconcile(ctx, reconcile.Request{NamespacedName: w.key(name)})
 }
 
-// create stores an object.
+// create creates an object in the API server.
 func (w *world) create(name string, changes ...change) {
 	w.t.Helper()
 	w.Expect(w.admin.Create(w.t.Context(), kafkaTopic(w.ns, name, changes...))).To(Succeed())
 }
 
-// update changes a stored object.
+// update changes an object in the API server.
 func (w *world) update(name string, changes ...change) {
 	w.t.Helper()
 	w.Expect(updateTopic(w.t.Context(), w.admin, w.key(name), changes...)).To(Succeed())
 }
 
-// delete asks for an object's deletion.
+// delete requests an object's deletion.
 func (w *world) delete(name string) {
 	w.t.Helper()
 	w.Expect(w.admin.Delete(w.t.Context(), w.get(name))).To(Succeed())
 }
 
-// get returns a stored object.
+// get reads an object from the API server.
 func (w *world) get(name string) *v1.KafkaTopic {
 	w.t.Helper()
 	kt := &v1.KafkaTopic{}
@@ -147,7 +147,7 @@ func (w *world) exists(name string) bool {
 	return !apierrors.IsNotFound(err)
 }
 
-// ready creates an object, makes the pass that makes its topic, lets the settling time go by, and forgets what was recorded.
+// ready creates an object, runs the pass that creates its topic, steps the clock past the settling time, and clears all records.
 func (w *world) ready(name string, changes ...change) {
 	w.t.Helper()
 	w.create(name, changes...)
@@ -157,12 +157,12 @@ func (w *world) ready(name string, changes ...change) {
 	w.forget()
 }
 
-// moment returns how long the timer waits for an object's own moment in the interval.
+// moment returns the time until the object's next timed pass.
 func (w *world) moment(name string) time.Duration {
 	return schedule.Next(w.key(name).String(), interval, w.clock.now())
 }
 
-// settled returns how long it takes until what was written is looked at again: the object's own moment may come first.
+// settled returns the time until the pass that follows a write: after settle, or at the object's timed pass if that comes first.
 func (w *world) settled(name string) time.Duration { return min(settle, w.moment(name)) }
 
 func (w *world) forget() {
@@ -172,7 +172,7 @@ func (w *world) forget() {
 	w.logged.took()
 }
 
-// clock is a clock that stands still.
+// clock is a clock that only moves when a test steps it.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -192,10 +192,10 @@ func (c *clock) step(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// mark ends what a test waits for in the line of Events.
+// mark is the reason of an Event that sink sends last, to know that all others have arrived.
 const mark = "Mark"
 
-// sink takes Events.
+// sink records Events.
 type sink struct {
 	mu      sync.Mutex
 	events  []string
@@ -217,7 +217,7 @@ func (s *sink) Eventf(_, _ runtime.Object, kind, reason, action, _ string, args 
 	s.actions = append(s.actions, action)
 }
 
-// took returns the Events since the last took. They leave in the background, warnings first, so a last one is sent behind them.
+// took returns the Events since its last call. Events are sent in the background, warnings first; flush sends a last one behind them.
 func (s *sink) took() []string {
 	s.flush()
 	<-s.marks
@@ -228,7 +228,7 @@ func (s *sink) took() []string {
 	return events
 }
 
-// requests records the requests to the API server that are more than reads, and may interfere with them.
+// requests records the write requests to the API server. before may interfere with them.
 type requests struct {
 	mu     sync.Mutex
 	writes []string
@@ -268,7 +268,7 @@ func (q *requests) once(write string, f func()) {
 	}
 }
 
-// took returns the writes since the last took.
+// took returns the writes since its last call.
 func (q *requests) took() []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -277,7 +277,7 @@ func (q *requests) took() []string {
 	return writes
 }
 
-// logged takes the log.
+// logged records the log.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -289,14 +289,14 @@ func (l *logged) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// took returns the lines from WARN up since the last took.
+// took returns the lines of level WARN and ERROR since the last call.
 func (l *logged) took() []string {
 	return slices.DeleteFunc(l.all(), func(line string) bool {
 		return !strings.Contains(line, "level=WARN") && !strings.Contains(line, "level=ERROR")
 	})
 }
 
-// all returns the lines since the last took, but those that are for debugging.
+// all returns the lines since the last call, without those of level DEBUG.
 func (l *logged) all() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -305,7 +305,7 @@ func (l *logged) all() []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, "level=DEBUG") })
 }
 
-// updateTopic changes a stored object, whoever else does.
+// updateTopic changes a stored object, and retries on conflicts.
 func updateTopic(ctx context.Context, c client.Client, key types.NamespacedName, changes ...change) error {
 	for range 20 {
 		kt := &v1.KafkaTopic{}
@@ -322,13 +322,13 @@ func updateTopic(ctx context.Context, c client.Client, key types.NamespacedName,
 	return errors.New("always a conflict")
 }
 
-// count returns a counter or gauge, summed over its labels; labels pick out some of them.
+// count returns a counter or gauge, summed over all series that have the labels.
 func (w *world) count(name string, labels ...string) float64 {
 	w.t.Helper()
 	return sum(w.t, w.registry, name, labels...)
 }
 
-// sum adds up the samples of a figure that have the labels, given as name=value. A histogram counts its observations.
+// sum adds up the samples of a metric that have the labels, given as name=value. A histogram counts its observations.
 func sum(t *testing.T, registry prometheus.Gatherer, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -354,7 +354,7 @@ func sum(t *testing.T, registry prometheus.Gatherer, name string, labels ...stri
 	return total
 }
 
-// status writes an object's status as somebody else.
+// status writes an object's status as another client.
 func (w *world) status(name string, change func(*v1.KafkaTopicStatus)) {
 	w.t.Helper()
 	kt := w.get(name)

@@ -36,7 +36,7 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 	return err
 }
 
-// removeFinalizer lets the object go. It does nothing if the finalizer is not there.
+// removeFinalizer removes the operator's finalizer, if the object has it.
 func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
 	if !ownership.HasFinalizer(p.kt) {
 		return nil
@@ -48,7 +48,8 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
 	return err
 }
 
-// patchFinalizers replaces the finalizers, unless somebody changed the object meanwhile: the patch holds the whole list.
+// patchFinalizers replaces the finalizers. It fails if another client changed the object meanwhile, because the patch contains the whole
+// list.
 func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.kt.ResourceVersion, "finalizers": finalizers}})
 	if err != nil {
@@ -62,7 +63,7 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []
 	return nil
 }
 
-// writeStatus writes the status if it changes, and tells of a change for the worse.
+// writeStatus writes the status if it changes, and records an Event for a change for the worse.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) error {
 	if o.State == topic.Failed && o.Claimed == nil {
 		o.Claimed = r.unreportedClaim(p)
@@ -79,7 +80,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	} else {
 		r.memory.forgetMismatch(p.kt.UID) // the reported status was overwritten
 	}
-	// a paused object gets only the name, one of another cluster gets nothing
+	// A paused object gets only the name, and one of another cluster gets no claim.
 	if o.Claimed != nil && after.TopicID == o.Claimed.ID.String() {
 		r.memory.claimStored(p.kt.UID)
 	}
@@ -87,7 +88,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	return nil
 }
 
-// writeClaim stores that the object belongs to the operator's cluster, before anything is changed there. It fails if anybody wrote in
+// writeClaim stores that the object belongs to the operator's cluster, before the first change there. It fails if another client wrote in
 // between.
 func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
 	after := topic.StatusWithClaim(p.kt, c)
@@ -98,7 +99,8 @@ func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) err
 	return nil
 }
 
-// rememberThrottles stores which throttles the object names, before they are set in Kafka: only what an object named is removed again.
+// rememberThrottles stores which throttles the object names, before they are set in Kafka: the operator removes only throttles that the
+// object named.
 func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
 	warnings := p.desired.NewThrottles()
 	if len(warnings) == 0 {
@@ -108,7 +110,7 @@ func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
 	return err
 }
 
-// errHidden is the error of a claim that was not stored: the object may have a clusterId that its version did not show.
+// errHidden is the error of a claim that was not stored: the object may have a clusterId that the pass's version does not show.
 var errHidden = errors.New("the KafkaTopic may belong to a Kafka cluster already")
 
 // storeStatus writes a status if it differs. The first claim is stored only if the API server, too, has no clusterId:
@@ -123,7 +125,7 @@ func (r *Reconciler) storeStatus(ctx context.Context, p *pass, after v1.KafkaTop
 		}
 		return true, r.patchStatus(ctx, p, types.MergePatchType, patch)
 	case before.ClusterID != "":
-		return false, errHidden // an answer in between showed it
+		return false, errHidden // an earlier answer showed it
 	}
 	patches, err := topic.ClaimPatches(version, before, after)
 	if err != nil {
@@ -135,7 +137,7 @@ func (r *Reconciler) storeStatus(ctx context.Context, p *pass, after v1.KafkaTop
 		}
 	}
 	if p.uncached {
-		return false, err // there is no clusterId, and something else is wrong
+		return false, err // there is no clusterId; the request failed for another reason
 	}
 	r.memory.disbelieve(p.kt.UID, version)
 	return false, errHidden
@@ -161,8 +163,8 @@ func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, befo
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
 	}
-	// In one Event: Kubernetes takes a second one of the same reason about the same version of an object for the first one again, whatever it
-	// says.
+	// All in one Event: Kubernetes merges a second Event with the same reason for the same version of an object into the first, whatever
+	// its message.
 	added := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
 		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
 	})
@@ -172,7 +174,7 @@ func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, befo
 	}
 }
 
-// withAdvice is what an Event says: also how to get out.
+// withAdvice returns the message of an Event, which includes the advice.
 func withAdvice(why topic.Refusal) string {
 	if why.Advice == "" {
 		return why.Message
@@ -186,7 +188,7 @@ func hasCondition(s v1.KafkaTopicStatus, kind, status string, why topic.Refusal)
 	})
 }
 
-// reference names the object in Events. It is small, since many Events may wait.
+// reference returns the reference to the object in Events. It is small, since many Events may wait.
 func reference(kt *v1.KafkaTopic) *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: v1.GroupVersion.String(), Kind: "KafkaTopic",

@@ -14,7 +14,7 @@ import (
 // errUnanswered means that the client returned no result for an item, which breaks the port's contract. It never means "not found".
 var errUnanswered = errors.New("the Kafka client did not answer for this item")
 
-// call runs one request of the port within the time limit, and tells the observer how long it took.
+// call sends one request of the port within the time limit, and reports to the observer how long it took.
 func call[R any](ctx context.Context, e *Executor, operation string, request func(context.Context) (R, error)) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -24,7 +24,7 @@ func call[R any](ctx context.Context, e *Executor, operation string, request fun
 	return answer, err
 }
 
-// answers puts a map of answers into the items' order.
+// answers converts a map of answers into results in the items' order.
 func answers[K comparable, I, A, O any](items []I, key func(I) K, got map[K]A, convert func(A) (O, error)) []batch.Result[O] {
 	results := make([]batch.Result[O], len(items))
 	for i, item := range items {
@@ -40,7 +40,7 @@ func answers[K comparable, I, A, O any](items []I, key func(I) K, got map[K]A, c
 
 func onlyError(err error) (struct{}, error) { return struct{}{}, err }
 
-// describeBatch asks for the topics first, and for the configurations of those that exist.
+// describeBatch reads the topics first, and then the configurations of those that exist.
 func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.Result[topic.Actual], error) {
 	topics, err := e.describeTopics(ctx, names)
 	if err != nil {
@@ -73,7 +73,7 @@ func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.R
 	}), nil
 }
 
-// unreadable describes what it means that Kafka refuses to show a topic's configuration: the topic exists, and can't be compared.
+// unreadable explains Kafka's refusal to show a topic's configuration: the topic exists, and can't be compared.
 func unreadable(err error) error {
 	switch kafka.ClassOf(err) {
 	case kafka.ClassForbidden:

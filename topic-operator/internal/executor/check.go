@@ -7,11 +7,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Check reports why a change may not be made any more; its error becomes the error of the call, and the change is not sent. It is asked
-// right before the request leaves, and again before each further attempt, so that it has to read what it decides by. Nil allows everything.
+// Check returns an error if a change is no longer allowed; the call then returns this error, and does not send the change. It runs right
+// before the request is sent, and before each further attempt, so it has to read its facts itself. Nil allows everything.
 type Check func(ctx context.Context) error
 
-// change is one item of a batch that changes something.
+// change is one item of a batch of changes.
 type change[I any] struct {
 	item    I
 	allowed Check
@@ -22,7 +22,7 @@ func keyOf[K comparable, I any](key func(I) K) func(change[I]) K {
 	return func(c change[I]) K { return key(c.item) }
 }
 
-// items returns what the changes are about.
+// items returns the items of the changes.
 func items[I any](changes []change[I]) []I {
 	all := make([]I, len(changes))
 	for i, c := range changes {
@@ -31,7 +31,7 @@ func items[I any](changes []change[I]) []I {
 	return all
 }
 
-// gated returns a context that makes the port ask the checks of the changes, all at once.
+// gated returns a context with which the port runs the checks of the changes, all at once.
 func gated[K comparable, I any](ctx context.Context, changes []change[I], key func(I) K) context.Context {
 	checks := make(map[K]Check, len(changes))
 	for _, c := range changes {

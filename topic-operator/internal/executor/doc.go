@@ -1,3 +1,3 @@
-// Package executor is the thin edge between one topic's decision and Kafka: it turns single calls into batches for the admin port, and
-// the port's answers into the pure core's types. It decides nothing.
+// Package executor connects the decision about one topic with Kafka: it combines single calls into batches for the admin port, and converts
+// the port's answers into the types of package topic. It decides nothing.
 package executor

@@ -9,14 +9,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// Admin is what the executor needs of the port.
+// Admin contains the requests that the executor needs of the port.
 type Admin interface {
 	kafka.TopicReader
 	kafka.TopicWriter
 	kafka.ReassignmentReader
 }
 
-// Observer is told what the executor does, for metrics. Its methods must not block.
+// Observer receives the size and duration of batches, for metrics. Its methods must not block.
 type Observer interface {
 	// BatchSent is called with the size of each batch. The operation is one of the Operation constants.
 	BatchSent(operation string, size int)
@@ -39,9 +39,9 @@ const (
 type Options struct {
 	// MaxBatch is the largest number of topics in a batch (STRIMZI_MAX_BATCH_SIZE).
 	MaxBatch int
-	// Linger is the longest that a change waits for company (STRIMZI_MAX_BATCH_LINGER_MS).
+	// Linger is the longest that a change waits for others (STRIMZI_MAX_BATCH_LINGER_MS).
 	Linger time.Duration
-	// PatientLinger is the same for the timed check of a topic that is believed to be in order.
+	// PatientLinger is the same for the timed check of a topic whose status is Ready.
 	PatientLinger time.Duration
 	// BusyLinger and BusyEnough let batches grow under sustained load (see batch.Options).
 	BusyLinger time.Duration
@@ -50,7 +50,7 @@ type Options struct {
 	CallTimeout time.Duration
 }
 
-// Executor makes single calls travel together. All its methods may be called by many goroutines at once.
+// Executor combines single calls into batches. Its methods are safe for concurrent use.
 type Executor struct {
 	admin    Admin
 	observer Observer
@@ -102,7 +102,7 @@ func (e *Executor) Describe(ctx context.Context, name string, patient bool) (top
 	return e.describe.Do(ctx, name)
 }
 
-// Locate returns a topic without its configuration, which Kafka takes much longer to tell. A topic that does not exist is an error of
+// Locate returns a topic without its configuration, which is much slower to read. A topic that does not exist is an error of
 // kafka.ClassNotFound.
 func (e *Executor) Locate(ctx context.Context, name string) (kafka.Topic, error) {
 	return e.locate.Do(ctx, name)

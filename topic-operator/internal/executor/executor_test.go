@@ -29,7 +29,7 @@ func together(n int, call func(i int) error) []error {
 
 func name(i int) string { return fmt.Sprint("t", i) }
 
-// newExecutor returns an executor that waits until as many calls of a kind have come together as the test makes.
+// newExecutor returns an executor whose batches wait for n calls of a kind.
 func newExecutor(t *testing.T, a Admin, n int) (*Executor, *observer) {
 	o := newObserver()
 	return New(t.Context(), a, o, Options{MaxBatch: n, Linger: time.Minute, PatientLinger: time.Minute, CallTimeout: time.Minute}), o
@@ -65,7 +65,7 @@ func TestCallsAtTheSameTimeAreOneRequest(t *testing.T) {
 	} {
 		t.Run(c.operation, func(t *testing.T) {
 			g := NewWithT(t)
-			a := newPort(n + 5) // of which n are named
+			a := newPort(n + 5) // only n of them are named
 			e, o := newExecutor(t, a, n)
 			g.Expect(together(n, func(i int) error { return c.call(e, i) })).To(HaveEach(BeNil()))
 			g.Expect(a.took()).To(Equal(c.want), "the size of each request")
@@ -127,7 +127,7 @@ func TestTheErrorOfAnItemStaysWithIt(t *testing.T) {
 	forbidden := kafka.NewError(29, "")
 	for operation, call := range everyCall {
 		if operation == OperationListReassignments {
-			continue // which answers for the request only
+			continue // Kafka answers it for the whole request only
 		}
 		t.Run(operation, func(t *testing.T) {
 			g := NewWithT(t)
@@ -179,11 +179,11 @@ func TestAFailureToReadConfigurationsDoesNotHideThatATopicIsMissing(t *testing.T
 	g.Expect(kafka.IsNotFound(errs[1])).To(BeTrue())
 }
 
-// No answer must never look like the answer that there is no topic: a topic would be made, or a finalizer removed, upon it.
+// A missing answer must never count as "the topic does not exist": the operator would create a topic or remove a finalizer.
 func TestAMissingAnswerIsAnErrorAndNotNotFound(t *testing.T) {
 	for operation, call := range everyCall {
 		if operation == OperationListReassignments {
-			continue // where nothing is the answer that nothing moves
+			continue // no entry means that no reassignment runs
 		}
 		t.Run(operation, func(t *testing.T) {
 			g := NewWithT(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// everyCall makes a call of each operation for the topic of a number.
+// everyCall makes a call of each operation for topic number i.
 var everyCall = map[string]func(ctx context.Context, e *Executor, i int) error{
 	OperationDescribeTopics: func(ctx context.Context, e *Executor, i int) error {
 		_, err := e.Describe(ctx, name(i), false)
@@ -36,15 +36,15 @@ var everyCall = map[string]func(ctx context.Context, e *Executor, i int) error{
 	OperationDeleteTopics: func(ctx context.Context, e *Executor, i int) error { return e.Delete(ctx, topicID(i), nil) },
 }
 
-// topicID is the id of the topic of a number.
+// topicID returns the id of topic number i.
 func topicID(i int) (id kafka.TopicID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(i)+1) // small
 	return id
 }
 
-// port is an Admin with topics t0, t1 and so on, which counts what it is asked, and goes wrong as told.
+// port is an Admin with the topics t0, t1 and so on. It counts requests, and fails as configured.
 type port struct {
-	Admin // what the executor must not use is nil
+	Admin // panics on methods that the executor must not call
 
 	mu       sync.Mutex
 	existing map[string]kafka.TopicID
@@ -54,7 +54,7 @@ type port struct {
 
 	itemError    func(item string) error
 	requestError func(operation string) error
-	// forgets has no answer for the item in the operation.
+	// forgets is the item that the answer to operation forgetsIn omits.
 	forgets, forgetsIn string
 	hangs              string
 }
@@ -74,7 +74,7 @@ func (p *port) set(f func()) {
 	f()
 }
 
-// took returns how many items each operation was asked for; a second request of one operation shows as a negative number.
+// took returns how many items each operation had since the last call; a negative number marks more than one request.
 func (p *port) took() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -83,7 +83,7 @@ func (p *port) took() map[string]int {
 	return requests
 }
 
-// begin counts a request, and lets it go wrong.
+// begin counts a request, and injects the configured failure.
 func (p *port) begin(ctx context.Context, operation string, items int) error {
 	p.mu.Lock()
 	if p.requests[operation] != 0 {
@@ -109,7 +109,7 @@ func (p *port) item(item string) error {
 	return nil
 }
 
-// each answers items one by one.
+// each builds the answers of a request, one per item.
 func each[K comparable, I, A any](p *port, operation string, items []I, key func(I) K, item func(I) string, answer func(I) A) map[K]A {
 	answers := make(map[K]A, len(items))
 	for _, i := range items {
@@ -188,7 +188,7 @@ func (p *port) ListReassignments(ctx context.Context, topics []string) (map[kafk
 	return p.moves, nil
 }
 
-// observer remembers what it is told.
+// observer records the calls of its methods.
 type observer struct {
 	mu    sync.Mutex
 	sizes map[string][]int

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 )
 
-// A Kafka that shows no configurations: topics are made, and of one that exists the error says what is missing.
+// A Kafka without DescribeConfigs: the operator creates topics, and for an existing one the error names the missing right.
 func TestWithoutDescribeConfigs(t *testing.T) {
 	g := NewWithT(t)
 	cluster := memory.New(memory.Options{Authorize: func(_ string, operation memory.Operation,

@@ -18,12 +18,12 @@ import (
 const unknownWarning = "Unable to retrieve Kafka cluster ID. Cluster ID protection will be disabled"
 
 const (
-	// firstRetry and lastRetry bound the pauses between two attempts to find out the cluster's id.
+	// firstRetry and lastRetry bound the pauses between two attempts to read the cluster's id.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
 )
 
-// Admin is what the guard asks of Kafka.
+// Admin contains the requests of the guard to Kafka.
 type Admin interface {
 	kafka.ClusterReader
 	kafka.ClusterPinner
@@ -31,26 +31,26 @@ type Admin interface {
 
 // Options tune a Guard.
 type Options struct {
-	// CallTimeout bounds one attempt to find out the id. Passes wait for it while the id is unknown.
+	// CallTimeout bounds one attempt to read the id. Passes wait for it while the id is unknown.
 	CallTimeout time.Duration
-	// Interval is how often the guard looks by itself whether the same cluster still answers.
+	// Interval is how often the guard checks whether the same cluster still answers.
 	Interval time.Duration
-	// Armed receives whether the id is known, Changed whether another cluster answers, on each change. They must not block.
+	// On each change, Armed receives whether the id is known, and Changed whether another cluster answers. They must not block.
 	Armed, Changed func(bool)
-	// Restored is called when the operator's own cluster answers, after another one did, or after its id was unknown for a while. It
-	// must not block.
+	// Restored is called when the operator's own cluster answers after another one did, or after its id was unknown for a while. It must
+	// not block.
 	Restored func()
 	// Now returns the current time.
 	Now func() time.Time
 	Log logr.Logger
 }
 
-// Guard knows the operator's own Kafka cluster. Once its id is known, the Kafka client is bound to it for good: no broker of any
-// other cluster is asked for anything but its identity, whatever becomes of names and addresses. It implements manager.Runnable.
+// Guard holds the id of the operator's Kafka cluster. Once the id is known, the Kafka client is bound to it for good: it asks brokers of
+// any other cluster only for their identity, even if names and addresses change. It implements manager.Runnable.
 type Guard struct {
 	admin   Admin
 	options Options
-	// turn is held by whoever asks Kafka, so that many passes ask once.
+	// turn is held by the goroutine that asks Kafka, so that one request serves many passes.
 	turn chan struct{}
 	// wake wakes up Start.
 	wake chan struct{}
@@ -59,33 +59,33 @@ type Guard struct {
 	own      ownership.Cluster
 	failures int
 	notUntil time.Time
-	// began is when the last attempt began that ended in failure.
+	// began is the start of the last failed attempt.
 	began time.Time
 }
 
-// New returns a Guard that knows nothing yet.
+// New returns a Guard that does not have the id yet.
 func New(admin Admin, o Options) *Guard {
 	o.Armed(false)
 	o.Changed(false)
 	return &Guard{admin: admin, options: o, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
-// Current returns what is known, without asking Kafka.
+// Current returns the cluster as far as it is known, without asking Kafka.
 func (g *Guard) Current() ownership.Cluster {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.own
 }
 
-// Own returns what is known, and asks Kafka first while that is nothing, unless Kafka has failed to tell a moment ago. It returns by the
-// end of ctx or of the call's own limit.
+// Own returns the cluster. It asks Kafka first while the id is unknown, unless an attempt failed a moment ago. It returns by the end of ctx
+// or of the call's own limit.
 func (g *Guard) Own(ctx context.Context) ownership.Cluster {
 	return g.askIf(ctx, func() bool { return !g.options.Now().Before(g.notUntil) })
 }
 
-// Ask returns what is known, and asks Kafka first while that is nothing, unless an attempt failed that began after the given time. Whoever
-// got another answer from Kafka asks like this before he acts upon it: a Kafka that was away is there by then, and may not be the one
-// that was expected. So protection is disabled only where Kafka answers, and does not tell its id.
+// Ask returns the cluster. It asks Kafka first while the id is unknown, unless an attempt failed that began after since. A caller that got
+// another answer from Kafka has to call Ask before it acts upon that answer: a Kafka that was unavailable answers by then, and may not be
+// the expected one. So protection is disabled only if Kafka answers without its id.
 func (g *Guard) Ask(ctx context.Context, since time.Time) ownership.Cluster {
 	return g.askIf(ctx, func() bool { return !g.began.After(since) })
 }
@@ -109,21 +109,21 @@ func (g *Guard) askIf(ctx context.Context, due func() bool) ownership.Cluster {
 	return g.Current()
 }
 
-// Answered notes that a call was refused because the broker belongs to another cluster.
+// Answered records that a call was refused because the broker belongs to another cluster.
 func (g *Guard) Answered(as string) {
 	g.learned(as)
 	g.Look()
 }
 
-// Look has the guard ask Kafka at once who it is, such as with new credentials.
+// Look makes the guard ask Kafka for its id at once, for example with new credentials.
 func (g *Guard) Look() {
 	select {
 	case g.wake <- struct{}{}:
-	default: // it is awake already
+	default: // a wake-up is pending already
 	}
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby knows its cluster when it is elected.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby has the id when it is elected.
 func (g *Guard) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -148,7 +148,7 @@ func (g *Guard) Start(ctx context.Context) error {
 	}
 }
 
-// pause is how long the guard waits before it asks again.
+// pause returns the delay before the guard asks again.
 func (g *Guard) pause() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -165,7 +165,7 @@ func backoff(failures int) time.Duration {
 	return min(firstRetry<<min(max(failures-1, 0), 10), lastRetry)
 }
 
-// ask asks Kafka who it is. Its caller has the turn.
+// ask asks Kafka for its cluster id. The caller holds turn.
 func (g *Guard) ask(ctx context.Context) {
 	began := g.options.Now()
 	call, cancel := context.WithTimeout(ctx, g.options.CallTimeout)
@@ -183,7 +183,7 @@ func (g *Guard) ask(ctx context.Context) {
 	}
 }
 
-// failed notes that the id could not be found out. What is known already stays: a failed read changes nothing.
+// failed records that the id could not be read. An id that is already known stays.
 func (g *Guard) failed(began time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -200,7 +200,7 @@ func (g *Guard) failed(began time.Time, err error) {
 	g.options.Log.V(1).Info("The id of the Kafka cluster is still unknown", "error", err.Error(), "attempts", g.failures)
 }
 
-// learned notes the id of the cluster that answers.
+// learned records the id of the cluster that answers.
 func (g *Guard) learned(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -215,7 +215,7 @@ func (g *Guard) learned(id string) {
 		g.options.Armed(true)
 		log.Info("Cluster id protection is armed", "clusterId", id, "afterFailures", g.failures)
 		if g.failures > 0 {
-			g.options.Restored() // what waited for the id goes on at once
+			g.options.Restored() // the passes that waited for the id continue at once
 		}
 	case id == g.own.ID && g.own.Answering != "":
 		log.Info("The operator's own Kafka cluster answers again", "clusterId", id, "insteadOf", g.own.Answering)

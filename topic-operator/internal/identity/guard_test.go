@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// admin is a Kafka that tells its id, or does not.
+// admin is a Kafka that returns its id or an error.
 type admin struct {
 	mu     sync.Mutex
 	id     string
@@ -64,7 +64,7 @@ func (a *admin) times() int {
 	return a.asked
 }
 
-// watched is a guard and all that it tells.
+// watched is a guard, with records of everything that it reports.
 type watched struct {
 	*Guard
 	*admin
@@ -151,7 +151,7 @@ func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 	g.Expect(log).To(ContainSubstring("Cluster id protection is armed"))
 }
 
-// A Kafka that was away is back, perhaps as another one: nobody acts upon its answers before it was asked who it is.
+// A Kafka that is reachable again may be another cluster: the guard asks for its id before anybody acts on its answers.
 func TestWhoGotAnAnswerAsksAgainAtOnce(t *testing.T) {
 	g := NewWithT(t)
 	w := guard(&admin{err: away})

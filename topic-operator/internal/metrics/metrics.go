@@ -1,5 +1,5 @@
-// Package metrics are the topic-operator's figures: Strimzi's by their names, so that dashboards and alerts keep working, and what they
-// lack.
+// Package metrics contains the topic-operator's metrics: those of Strimzi under their names, so that dashboards and alerts keep working,
+// and additional ones.
 package metrics
 
 import (
@@ -14,7 +14,7 @@ import (
 // kind is the value of Strimzi's kind label.
 const kind = "KafkaTopic"
 
-// Metrics holds every figure. All of them exist from the first scrape on, at zero (Strimzi issue 9612).
+// Metrics contains all metrics. All of them exist from the first scrape on, at zero (Strimzi issue 9612).
 type Metrics struct {
 	namespaces namespaces
 	selector   string
@@ -42,18 +42,18 @@ type Metrics struct {
 	timers map[string]prometheus.Observer
 }
 
-// Options say what the figures are labelled with.
+// Options define the labels of the metrics.
 type Options struct {
-	// Namespaces are the watched ones; none means all, and all figures are then labelled namespace="*".
+	// Namespaces are the watched namespaces; empty means all, and all metrics then have the label namespace="*".
 	Namespaces []string
 	// Selector is the label selector as configured.
 	Selector string
 	// Additional adds Strimzi's timers of single operations (STRIMZI_ENABLE_ADDITIONAL_METRICS).
 	Additional bool
-	// Operations, Requests, Reasons and Refusals name the operations, Kafka requests, reasons of failures, and reasons not to touch a topic
-	// to show from the start.
+	// Operations, Requests, Reasons and Refusals are the label values that exist from the start: operations, Kafka requests, reasons of
+	// failures, and reasons not to touch a topic.
 	Operations, Requests, Reasons, Refusals []string
-	// Now tells the time; nil is the clock.
+	// Now returns the current time; nil uses the clock.
 	Now func() time.Time
 }
 
@@ -65,14 +65,14 @@ const (
 )
 
 var (
-	// Strimzi's buckets reach from 1 s up; ours begin where our passes are.
+	// Strimzi's buckets begin at 1 s; ours begin at the usual duration of our passes.
 	reconcileBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120, 300}
 	operationBuckets = []float64{.01, .02, .05, .1, .5, 1, 5}
 	requestBuckets   = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	batchBuckets     = []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}
 )
 
-// New creates the figures and registers them.
+// New creates the metrics and registers them.
 func New(registry prometheus.Registerer, o Options) *Metrics {
 	common := []string{"kind", "namespace", "selector"}
 	if o.Now == nil {
@@ -157,7 +157,7 @@ func (m *Metrics) showFromTheStart(o Options) {
 // Pass is one pass over a resource.
 type Pass struct {
 	Namespace string
-	// Periodical: the resource was in order before.
+	// Periodical means that the resource was ready before.
 	Periodical bool
 	// Reason is empty for a pass that succeeded.
 	Reason string
@@ -181,7 +181,7 @@ func (m *Metrics) Reconciled(p Pass) {
 	m.errors.WithLabelValues(append(labels, p.Reason)...).Inc()
 }
 
-// DriftReverted counts a topic that was put back.
+// DriftReverted counts a topic whose drift was reverted.
 func (m *Metrics) DriftReverted(namespace string) {
 	m.drift.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }
@@ -191,7 +191,7 @@ func (m *Metrics) Locked(namespace string) {
 	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
 }
 
-// QueueLength records how many objects wait for a worker. The queue calls it at each arrival.
+// QueueLength records how many objects wait for a worker. The queue calls it for each object that arrives.
 func (m *Metrics) QueueLength(n int) { m.maxQueue.see(n) }
 
 // BatchSent implements executor.Observer.
@@ -261,7 +261,7 @@ func (n namespaces) labels() []string {
 	return n
 }
 
-// only is the label of a figure that is not split by namespace.
+// only returns the label of a metric that is not split by namespace.
 func (n namespaces) only() string {
 	if len(n) == 1 {
 		return n[0]

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// strimzis are the figures of Strimzi's topic operator as Prometheus shows them, with their types.
+// strimzis are the metrics of Strimzi's Topic Operator, with their types.
 var strimzis = map[string]dto.MetricType{
 	"strimzi_reconciliations_total":                dto.MetricType_COUNTER,
 	"strimzi_reconciliations_successful_total":     dto.MetricType_COUNTER,
@@ -32,7 +32,7 @@ var strimzis = map[string]dto.MetricType{
 	"strimzi_resources_paused":                     dto.MetricType_GAUGE,
 }
 
-// timers are Strimzi's additional ones.
+// timers are Strimzi's additional metrics.
 var timers = []string{"add_finalizer", "remove_finalizer", "update_status", "create_topics", "describe_topics", "describe_configs",
 	"alter_configs",
 	"create_partitions", "list_reassignments", "delete_topics"}
@@ -62,7 +62,7 @@ func labelsOf(m *dto.Metric) map[string]string {
 	return labels
 }
 
-// Strimzi issue 9612: an alert on a figure that does not exist yet never fires.
+// Strimzi issue 9612: an alert on a metric that does not exist yet never fires.
 func TestStrimzisFiguresAreThereFromTheStartWithTheirLabels(t *testing.T) {
 	for _, c := range []struct {
 		namespaces []string
@@ -95,7 +95,7 @@ func TestAdditionalTimersAreThereWhenTheyAreEnabled(t *testing.T) {
 	m, _, got := gather(t, o)
 	for _, timer := range timers {
 		g.Expect(got).NotTo(HaveKey("strimzi_" + timer + "_duration_seconds"))
-		m.Timed(timer, time.Second) // is nobody's business
+		m.Timed(timer, time.Second) // is not counted
 	}
 	o.Additional = true
 	m, registry, got := gather(t, o)
@@ -108,7 +108,7 @@ func TestAdditionalTimersAreThereWhenTheyAreEnabled(t *testing.T) {
 	}
 }
 
-// What promtool checks: names, units, helps.
+// The checks of promtool: names, units, help texts.
 func TestTheFiguresAreNamedAsPrometheusWants(t *testing.T) {
 	g := NewWithT(t)
 	m, registry, _ := gather(t, Options{Additional: true, Operations: timers[3:], Requests: []string{"Metadata"},
@@ -122,7 +122,7 @@ func TestTheFiguresAreNamedAsPrometheusWants(t *testing.T) {
 	}
 	problems, err := testutil.GatherAndLint(registry)
 	g.Expect(err).NotTo(HaveOccurred())
-	// Strimzi's own names say "count"-like things that are none of ours to change.
+	// Strimzi's own names violate some of the checks, and can't change.
 	problems = slices.DeleteFunc(problems, func(p promlint.Problem) bool { _, old := strimzis[p.Metric]; return old })
 	g.Expect(problems).To(BeEmpty())
 }

@@ -9,23 +9,23 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// blockers are the reasons that hold up a deletion; with the others it goes on, and the topic stays.
+// blockers are the reasons that block a deletion; with the others the deletion continues, and the topic stays.
 var blockers = []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonClusterIDUnknown,
 	v1.ReasonNotSelected}
 
-// ownershipFigures tell of the objects whose topic is not provably theirs. Alerts look at the gauges, because they go down again when a
-// user has put things right; the counters show what came and went between two scrapes.
+// ownershipFigures count the objects that do not provably own their topics. Alerts use the gauges, because they decrease again when a user
+// has fixed the problem; the counters show what appeared and disappeared between two scrapes.
 type ownershipFigures struct {
 	refusals, blocked *prometheus.CounterVec
 	refused, blocking *prometheus.GaugeVec
 
 	armed, changed, rejected prometheus.Gauge
 
-	// present holds the refused objects and no others. The resources' mutex guards it, so that no object is refused after it is gone.
+	// present contains the refused objects only. The resources' mutex guards it, so that no object is refused after its deletion.
 	present map[types.NamespacedName]refusal
 }
 
-// refusal is why an object is refused currently, and whether its deletion is held up by that.
+// refusal is the current reason for which an object is refused, and whether it blocks the deletion.
 type refusal struct {
 	reason string
 	blocks bool
@@ -76,8 +76,8 @@ func (f *ownershipFigures) collectors() []prometheus.Collector {
 	return []prometheus.Collector{f.refusals, f.refused, f.blocked, f.blocking, f.armed, f.changed, f.rejected}
 }
 
-// Refused records a pass that left the topic alone because it is not provably the resource's own. The resource counts as refused for this
-// reason until it is Refused for another one, Allowed, or gone. Deleting says that the resource is to go.
+// Refused records a pass that left the topic alone because the resource does not provably own it. The resource counts as refused for this
+// reason until Refused with another one, Allowed or ResourceGone. Deleting means that the resource is being deleted.
 func (m *Metrics) Refused(key types.NamespacedName, reason string, deleting bool) {
 	now := refusal{reason: reason, blocks: deleting && slices.Contains(blockers, reason)}
 	labels := m.refusalLabels(key, reason)
@@ -88,7 +88,7 @@ func (m *Metrics) Refused(key types.NamespacedName, reason string, deleting bool
 	m.resources.mu.Lock()
 	defer m.resources.mu.Unlock()
 	if _, known := m.resources.known[key]; !known {
-		return // it went while the pass was running, and nothing would ever clear it
+		return // deleted during the pass: nothing would ever clear it
 	}
 	if was, refused := m.ownership.present[key]; refused {
 		if was == now {
@@ -100,14 +100,14 @@ func (m *Metrics) Refused(key types.NamespacedName, reason string, deleting bool
 	m.show(key, now, 1)
 }
 
-// Allowed records a pass that found nothing against touching the topic.
+// Allowed records a pass that may touch the topic.
 func (m *Metrics) Allowed(key types.NamespacedName) {
 	m.resources.mu.Lock()
 	defer m.resources.mu.Unlock()
 	m.clear(key)
 }
 
-// clear forgets the refusal of a resource. Its caller holds the resources' mutex.
+// clear removes the refusal of a resource. The caller holds the resources' mutex.
 func (m *Metrics) clear(key types.NamespacedName) {
 	was, refused := m.ownership.present[key]
 	if !refused {
@@ -117,7 +117,7 @@ func (m *Metrics) clear(key types.NamespacedName) {
 	m.show(key, was, -1)
 }
 
-// show adds a refusal to what the gauges show, or takes it away.
+// show adds a refusal to the gauges, or removes it.
 func (m *Metrics) show(key types.NamespacedName, r refusal, by float64) {
 	labels := m.refusalLabels(key, r.reason)
 	m.ownership.refused.WithLabelValues(labels...).Add(by)

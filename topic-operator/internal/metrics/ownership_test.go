@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// refusals are all that there are.
+// refusals are all reasons of refusals.
 var refusals = []string{"ClusterMismatch", "TopicIdMismatch", "NotReadyForDeletion", "ResourceConflict", "PolicyViolation",
 	"ClusterIdUnknown", "NotSelected"}
 
-// values are those of a figure by namespace and reason, without the zeros.
+// values returns a metric's values by namespace and reason, without zeros.
 func values(t *testing.T, registry *prometheus.Registry, name string) map[string]float64 {
 	t.Helper()
 	shown := map[string]float64{}
@@ -94,7 +94,7 @@ func TestARefusedObjectIsShownUntilItIsInOrder(t *testing.T) {
 	}
 	expect(map[string]float64{}, map[string]float64{})
 	m.Refused(a, "ResourceConflict", false)
-	m.Refused(a, "ResourceConflict", false) // it is one object still
+	m.Refused(a, "ResourceConflict", false) // the same object
 	m.Refused(b, "ResourceConflict", false)
 	m.Refused(c, "PolicyViolation", false)
 	expect(map[string]float64{"one ResourceConflict": 2, "two PolicyViolation": 1},
@@ -132,7 +132,7 @@ func TestABlockedDeletionIsShownUntilItIsThrough(t *testing.T) {
 	m.Refused(b, "NotReadyForDeletion", true)
 	expect(map[string]float64{"* ClusterMismatch": 1, "* NotReadyForDeletion": 1},
 		map[string]float64{"* ClusterMismatch": 2, "* NotReadyForDeletion": 1})
-	// They count among all that are refused, once.
+	// An object whose deletion is blocked counts once in strimzi_ownership_refused.
 	g.Expect(values(t, registry, "strimzi_ownership_refused")).To(Equal(map[string]float64{"* ClusterMismatch": 1,
 		"* NotReadyForDeletion": 1}))
 	m.Refused(a, "TopicIdMismatch", true)
@@ -148,7 +148,7 @@ func TestABlockedDeletionIsShownUntilItIsThrough(t *testing.T) {
 	g.Expect(values(t, registry, "strimzi_ownership_refused")).To(Equal(map[string]float64{"* ClusterMismatch": 1}))
 }
 
-// The topic stays there, and the object goes.
+// With these reasons the object is released and the topic stays.
 func TestAReasonThatBlocksNoDeletionIsNotShownAsIfItDid(t *testing.T) {
 	g := NewWithT(t)
 	m, registry, _ := gather(t, Options{Refusals: refusals})
@@ -161,7 +161,7 @@ func TestAReasonThatBlocksNoDeletionIsNotShownAsIfItDid(t *testing.T) {
 	g.Expect(values(t, registry, "strimzi_deletions_blocked_total")).To(BeEmpty())
 }
 
-// No event would clear what is recorded after the last one, and an alert would fire for good.
+// No event follows that would clear a refusal of a deleted object, so its alert would fire forever.
 func TestARefusalOfAnObjectThatWentDuringThePassIsCountedButNotShown(t *testing.T) {
 	g := NewWithT(t)
 	m, registry, _ := gather(t, Options{Refusals: refusals})
@@ -215,7 +215,7 @@ func TestTheGaugesAddUpWhateverHappensAtOnce(t *testing.T) {
 	g.Expect(m.ownership.present).To(BeEmpty())
 }
 
-// Every good pass asks.
+// Each successful pass calls Allowed.
 func TestAnObjectThatIsInOrderCostsNothing(t *testing.T) {
 	g := NewWithT(t)
 	m, _, _ := gather(t, Options{Refusals: refusals})

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// resourceGauges counts the resources as the watch shows them: asking the cache at each scrape would copy all of them. The gauges stay at
-// zero on a standby, so that a sum over the replicas counts each resource once.
+// resourceGauges counts the resources that the watch delivers, since a list from the cache at each scrape would copy all of them. The
+// gauges stay at zero on a standby, so that a sum over the replicas counts each resource once.
 type resourceGauges struct {
 	all, paused *prometheus.GaugeVec
 
@@ -57,7 +57,7 @@ func (m *Metrics) ResourceSeen(key types.NamespacedName, paused bool) {
 	m.showCount(label, c)
 }
 
-// Lead makes the gauges of resources show what is known. Until then the process is a standby.
+// Lead makes the gauges show the counted resources. Until then the process is a standby.
 func (m *Metrics) Lead() {
 	r := m.resources
 	r.mu.Lock()
@@ -68,7 +68,7 @@ func (m *Metrics) Lead() {
 	}
 }
 
-// showCount sets the gauges of one namespace. The lock is held.
+// showCount sets the gauges of one namespace. The caller holds the lock.
 func (m *Metrics) showCount(label string, c *resourceCount) {
 	if r := m.resources; r.leads {
 		r.all.WithLabelValues(kind, label, m.selector).Set(float64(c.all))

@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// environment is a set of variables, as a test writes them.
+// environment is a set of environment variables.
 type environment map[string]string
 
 func (e environment) lookup(name string) (string, bool) {
@@ -35,7 +35,7 @@ func (e environment) list() []string {
 	return all
 }
 
-// with returns the least that is needed, and more.
+// with returns the mandatory settings, and more.
 func with(more ...string) environment {
 	e := environment{"STRIMZI_NAMESPACE": "my-namespace", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "localhost:1234"}
 	for i := 0; i < len(more); i += 2 {
@@ -192,14 +192,15 @@ func TestStrimziConfig(t *testing.T) {
 			equal(t, "gates", len(o.FeatureGates), 0)
 		},
 		"testFeatureGatesParsing": func(t *testing.T) {
-			// Strimzi's stops. Its cluster operator hands its own gates to every operator, of any version.
+			// Strimzi's operator stops. Strimzi's cluster operator passes its own gates to operators of any version, so here they only
+			// warn.
 			o, warnings := with("STRIMZI_FEATURE_GATES", "-NonExistingGate").parse(t)
 			equal(t, "gates", len(o.FeatureGates), 0)
 			equal(t, "warnings", warnings,
 				[]string{"STRIMZI_FEATURE_GATES: Unknown feature gate NonExistingGate found in the configuration; it has no effect"})
 			with("STRIMZI_FEATURE_GATES", "Gate").fails(t, "Gate is not a valid feature gate configuration")
 		},
-		// Cruise Control has no effect as a whole, so its files are never looked at.
+		// Cruise Control settings have no effect, so their files are never read.
 		"shouldConfigureCruiseControl": func(t *testing.T) {
 			_, warnings := with("STRIMZI_CRUISE_CONTROL_ENABLED", "true").parse(t)
 			if len(warnings) != 1 || !strings.Contains(warnings[0],

@@ -7,8 +7,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// completeCruiseControl warns about what would otherwise be taken for granted: that replication factors follow spec.replicas. A KafkaTopic
-// that asks for it has that in its status.
+// completeCruiseControl warns that replication factors do not follow spec.replicas. A KafkaTopic with another spec.replicas reports that in
+// its status.
 func (d *draft) completeCruiseControl(r *settings.Reading) {
 	if d.cruiseControl {
 		r.Warn("%s has no effect yet: changing replication factors through Cruise Control is not supported; "+

@@ -1,4 +1,4 @@
-// Package options holds the settings of the topic-operator: the table, and what they mean together.
+// Package options defines the settings of the topic-operator: a table of all settings, and the checks across them.
 package options
 
 //go:generate go test -run TestDocumentationIsUpToDate -update .

@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// FuzzParse: whatever the environment and the flags are, Parse does not panic, and what it accepts is valid and prints no secret.
+// FuzzParse checks that Parse never panics, and that the options that it accepts are valid and print no secret.
 func FuzzParse(f *testing.F) {
 	f.Add("STRIMZI_NAMESPACE=a\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092", "--leader-elect")
 	f.Add("STRIMZI_NAMESPACE=*\nSTRIMZI_KAFKA_BOOTSTRAP_SERVERS=k:9092,[::1]:1\nSTRIMZI_SASL_ENABLED=true\nSTRIMZI_SASL_MECHANISM=plain\n"+
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// problems finds what makes options useless.
+// problems returns why options are not usable.
 func problems(o Options) []string {
 	var found []string
 	must := func(ok bool, problem string) {

@@ -29,7 +29,7 @@ func parseGates(text string) (map[string]bool, error) {
 	return gates, nil
 }
 
-// completeGates drops gates that this version does not know, with a warning: Strimzi's cluster operator hands its own to every operator.
+// completeGates drops unknown gates with a warning: Strimzi's cluster operator passes its own gates to every operator.
 func (d *draft) completeGates(r *settings.Reading) {
 	for _, name := range sortedKeys(d.FeatureGates) {
 		if !slices.Contains(knownGates, name) {

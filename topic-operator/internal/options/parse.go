@@ -12,14 +12,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// name is Strimzi's for the operator. Client ids and Leases begin with it.
+// name is the operator's name in Strimzi. Client ids and Leases begin with it.
 const name = "strimzi-topic-operator"
 
 // startScript is the command in Strimzi's manifests: /opt/strimzi/bin/topic_operator_run.sh. Our image has no scripts, and ignores this
 // argument.
 const startScript = "topic_operator_run.sh"
 
-// draft is Options while they are read.
+// draft contains the Options while they are being parsed.
 type draft struct {
 	Options
 	kafka         *credentials.Settings
@@ -32,7 +32,7 @@ func newDraft() *draft {
 
 // Parse reads the options from flags (without the program's name) and the environment. The strings are warnings, for the log.
 //
-// The error holds everything that is wrong. It is flag.ErrHelp or settings.ErrVersion if the command line asks for these; see Help.
+// The error lists all problems. It is flag.ErrHelp or settings.ErrVersion if the command line asks for these; see Help.
 func Parse(args []string, env settings.Environment) (Options, []string, error) {
 	if len(args) > 0 && path.Base(args[0]) == startScript {
 		args = args[1:]
@@ -62,7 +62,7 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 // Help returns the text of --help, with the usage texts of the subcommands.
 func Help(subcommands ...string) string { return table(newDraft(), subcommands...).Help() }
 
-// hints say what to do about variables that people set, and that nothing reads.
+// hints returns advice for variables that users set, and that nothing reads.
 func hints() map[string]string {
 	const gone = "it belongs to the bidirectional topic operator and has no effect: remove it"
 	// Strimzi's documentation names these variables without their prefix.

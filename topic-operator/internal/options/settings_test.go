@@ -14,10 +14,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
-// Every setting, with values that are read and values that are refused. TestEverySettingHasACase keeps it whole.
+// settingCases has for each setting accepted and rejected values. TestEverySettingHasACase checks that none is missing.
 var settingCases = map[string]struct {
 	get func(Options) any
-	// unset is the value without the setting; with the mandatory ones of the function with.
+	// unset is the value without the setting, when only the mandatory settings of with are set.
 	unset any
 	read  map[string]any
 	wrong []string
@@ -133,7 +133,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Whoever sets a wrong value reads which one that is, of which setting, and what to do.
+// The error names the wrong value and its setting, and says what to do.
 func TestWrongValuesOfSettings(t *testing.T) {
 	for env, c := range settingCases {
 		for _, text := range c.wrong {
@@ -147,7 +147,7 @@ func TestWrongValuesOfSettings(t *testing.T) {
 				if !errors.As(err, &wrong) || wrong.Remedy == "" {
 					t.Errorf("what to do is not said: %v", err)
 				}
-				prefix, _, _ := strings.Cut(env, "_ENABLED") // where a login is not described, its settings are named
+				prefix, _, _ := strings.Cut(env, "_ENABLED") // without a case for the login, the error names its settings
 				if !strings.Contains(err.Error(), prefix) {
 					t.Errorf("the setting is not named: %v", err)
 				}
@@ -168,7 +168,7 @@ func TestFlagsWinOverEnvironment(t *testing.T) {
 			}
 			e := with()
 			for _, other := range c.wrong[:min(1, len(c.wrong))] {
-				e[env] = other // would fail if it were read
+				e[env] = other // would fail if Parse read it
 			}
 			o, _, err := Parse([]string{"--" + s.FlagName() + "=" + text}, e.env())
 			if err != nil {
@@ -251,7 +251,7 @@ func TestFlags(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `unknown subcommand: "polcy"; --help lists`) {
 		t.Errorf("an unknown subcommand: %v", err)
 	}
-	// Strimzi's manifests start its image with a script.
+	// Strimzi's manifests start the image with a script.
 	o, _ := with().parse(t, "/opt/strimzi/bin/topic_operator_run.sh", "--log-level=DEBUG")
 	equal(t, "level", o.Log.Level, slog.LevelDebug)
 	o, _ = with("STRIMZI_LEADER_ELECTION_ENABLED", "false").parse(t, "--leader-elect", "-namespace", "other")

@@ -14,24 +14,24 @@ type Action int
 const (
 	// Ignore: the object must not be changed.
 	Ignore Action = iota
-	// Release: the finalizer goes, and nothing happens in Kafka.
+	// Release: remove the finalizer, and change nothing in Kafka.
 	Release
-	// MarkUnmanaged and MarkPaused: only the status is written (docs/decisions/unmanaged-and-paused.md).
+	// MarkUnmanaged and MarkPaused: write only the status (docs/decisions/unmanaged-and-paused.md).
 	MarkUnmanaged
 	MarkPaused
-	// Refuse: nothing happens in Kafka, for the reason in Decision.Refusal.
+	// Refuse: change nothing in Kafka, for the reason in Decision.Refusal.
 	Refuse
-	// Look: a broker has to be asked for the topic; then decide again.
+	// Look: read the topic from a broker, then decide again.
 	Look
-	// Confirm: only the controller can tell whether the name is free; ask it, then decide again.
+	// Confirm: ask the controller whether the name is free, then decide again.
 	Confirm
 	// Wait: the observation is inconclusive. Requeue.
 	Wait
-	// Create: the topic should be made.
+	// Create: create the topic.
 	Create
-	// Align: the topic that is there is to become what the object asks for.
+	// Align: change the existing topic as the object requests.
 	Align
-	// Delete: the topic of Decision.ID should be deleted, by that id.
+	// Delete: delete the topic with Decision.ID, by that id.
 	Delete
 )
 
@@ -41,22 +41,21 @@ func (a Action) String() string {
 		"delete"}[a]
 }
 
-// Decision is the answer to Facts.
+// Decision is the result of Decide.
 type Decision struct {
 	Action Action
-	// Topic is the name that the decision is about.
+	// Topic is the name of the topic.
 	Topic string
-	// ID is the topic's, with Align and Delete.
+	// ID is the topic's id, with Align and Delete.
 	ID kafka.TopicID
-	// Claim, with Align: the object has no claim yet, so the claim must be stored before the first change. Of two operators
-	// that see the same object, one fails to store it, and changes nothing (docs/topic-operator/ownership.md).
-	// With Delete: nothing but the topic's name says that it is the object's own (the fallback), so the id has to be stored before. That fails
-	// if what is known of the object is old, and proves one topic once: whatever has the name after a deletion that was not finished is
-	// another one.
+	// Claim, with Align: the object has no claim yet, so the claim must be stored before the first change. Of two operators that see the
+	// same object, one fails to store it, and changes nothing (docs/topic-operator/ownership.md). With Delete: only the topic's name proves
+	// that the object owns it (the fallback), so the id has to be stored before. The write fails if the operator's version of the object is
+	// old. The name proves one topic only: a topic that has the name after an incomplete deletion is another one.
 	Claim bool
 	// Refusal is set with Refuse.
 	Refusal topic.Refusal
-	// Note explains, with Release, why the topic stays, as Reason and Message of an Event; empty if there is no Event.
+	// Note explains, with Release, why the topic stays, as the Reason and Message of an Event; empty if there is no Event.
 	Note topic.Refusal
 }
 
@@ -76,7 +75,7 @@ func (d Decision) String() string {
 	return d.Action.String() + " " + d.Topic
 }
 
-// Decide decides. It never answers with a change in Kafka unless the facts prove that the object owns what is changed.
+// Decide returns the next action. It returns a change in Kafka only if the facts prove that the object owns the topic.
 func Decide(f Facts) Decision {
 	d := decide(f)
 	d.Topic = f.Object.Topic()
@@ -149,7 +148,7 @@ func (f Facts) obstacle() (topic.Refusal, bool) {
 
 func refuse(why topic.Refusal) Decision { return Decision{Action: Refuse, Refusal: why} }
 
-// mismatches reports whether the object belongs to another cluster than the operator.
+// mismatches reports whether the object belongs to another cluster than the operator's.
 func (f Facts) mismatches() bool {
 	return f.Own.ID != "" && f.Object.ClusterID != "" && f.Own.ID != f.Object.ClusterID
 }

@@ -21,7 +21,7 @@ func decideDeletion(f Facts) Decision {
 	}
 	switch {
 	case !kafka.IsTopicName(o.Topic()):
-		return release(topic.Refusal{}) // no cluster has a topic of such a name
+		return release(topic.Refusal{}) // no cluster can have a topic with this name
 	case f.Own.Answering != "":
 		return refuse(f.anotherCluster())
 	case !f.Own.protects() && f.Rules.BlockUnknown:
@@ -31,7 +31,7 @@ func decideDeletion(f Facts) Decision {
 	case f.Violation != "":
 		return release(leftByPolicy(o))
 	case o.Settled:
-		return release(topic.Refusal{}) // the deletion was carried out, and only the object was left
+		return release(topic.Refusal{}) // the topic was deleted before, and only the object remained
 	case !f.deletable():
 		return refuse(neverClaimed(o))
 	}
@@ -40,8 +40,8 @@ func decideDeletion(f Facts) Decision {
 
 func release(note topic.Refusal) Decision { return Decision{Action: Release, Note: note} }
 
-// deletable reports whether anything could prove that the topic is the object's own. An object that vanished gets no second chance, so
-// that only an id does.
+// deletable reports whether anything could prove that the object owns the topic. An object that vanished has no later chance, so only an id
+// proves it.
 func (f Facts) deletable() bool {
 	o := f.Object
 	switch {
@@ -60,7 +60,7 @@ func (f Facts) decideByObservation() Decision {
 		return Decision{Action: Look}
 	case Absent:
 		if o.Made != nil {
-			return Decision{Action: Delete, ID: o.Made.ID} // a broker that is behind does not know it yet, but its id is ours
+			return Decision{Action: Delete, ID: o.Made.ID} // a broker that lags does not have it yet, but its id is ours
 		}
 		return Decision{Action: Confirm}
 	case Free:
@@ -72,7 +72,7 @@ func (f Facts) decideByObservation() Decision {
 	return Decision{Action: Wait}
 }
 
-// alreadyGone: in the object's own cluster, an absent topic is the desired result; in another one it would be normal.
+// alreadyGone decides about an absent topic. In the object's own cluster, that is the desired result; in another one it would be normal.
 func (f Facts) alreadyGone() Decision {
 	o := f.Object
 	if o.Made == nil && f.Own.protects() && o.ClusterID == "" {
@@ -85,7 +85,7 @@ func (f Facts) decideByID() Decision {
 	o, id := f.Object, f.Observed.ID
 	switch {
 	case f.Observed.Outdated && o.Made != nil && o.Made.ID != id:
-		return Decision{Action: Delete, ID: o.Made.ID} // made since then, and the broker has not heard of it either
+		return Decision{Action: Delete, ID: o.Made.ID} // created meanwhile, and this broker lags behind too
 	case f.Observed.Outdated:
 		return Decision{Action: Confirm}
 	case o.TopicID == id.String(), o.Made != nil && o.Made.ID == id:

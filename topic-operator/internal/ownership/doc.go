@@ -1,6 +1,6 @@
-// Package ownership decides what may be done about the topic of a KafkaTopic. It holds the promise that nothing in Kafka is changed or
-// deleted that the KafkaTopic does not provably own: everything that bears on it is in Facts, the answer is a Decision, and Decide is a
-// pure function between the two. Whatever was not found out is unknown, and never "gone".
+// Package ownership decides what the operator may do with the topic of a KafkaTopic. It guarantees that the operator changes or deletes
+// nothing in Kafka that the KafkaTopic does not provably own. Decide is a pure function from Facts, which contain all inputs, to a
+// Decision. A fact that could not be read is unknown, and never means that a topic does not exist.
 //
 // Why: docs/decisions/deletion.md, claims.md, another-cluster.md, unmanaged-and-paused.md and namespace-policy.md there.
 package ownership

@@ -11,19 +11,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Facts are all that bears on one decision.
+// Facts are all inputs of one decision.
 type Facts struct {
 	Object Object
 	Own    Cluster
 	// Others are the other KafkaTopics that claim the same topic: managed, and selected by the same operator.
 	Others []Claimant
-	// Violation describes how the namespace policy forbids the object its topic; empty if it does not (docs/decisions/namespace-policy.md).
+	// Violation describes why the namespace policy forbids the object its topic; empty if it does not (docs/decisions/namespace-policy.md).
 	Violation string
 	Observed  Observation
 	Rules     Rules
 }
 
-// Rules are the operator's settings that bear on ownership.
+// Rules are the operator's settings that apply to ownership.
 type Rules struct {
 	// OldestWins lets the oldest of several claimants of a topic proceed (docs/decisions/claims.md); otherwise none of them does.
 	OldestWins bool
@@ -32,37 +32,37 @@ type Rules struct {
 	BlockUnknown bool
 }
 
-// Object has the facts of a KafkaTopic.
+// Object contains the facts about a KafkaTopic.
 type Object struct {
 	Key     types.NamespacedName
 	Created time.Time
-	// Selected: the operator's label selector matches it.
+	// Selected means that the operator's label selector matches it.
 	Selected bool
 	// Deleting reports whether it has a deletion timestamp, and Held whether it has the operator's finalizer.
 	Deleting, Held bool
-	// Vanished: it is gone from Kubernetes, and its topic is to go after it (the mode without finalizers).
+	// Vanished means that the object no longer exists in Kubernetes, and its topic has to be deleted (the mode without finalizers).
 	Vanished        bool
 	Managed, Paused bool
-	// Doubtful: according to its status it was unmanaged, it reads as managed, and the API server drops spec.managed, or may do so. So it is
-	// unknown whether it is managed.
+	// Doubtful means that it is unknown whether the object is managed: its status is that of an unmanaged one, its specification reads as
+	// managed, and the API server drops spec.managed, or may do so.
 	Doubtful bool
-	// Asks is the name of the topic that the specification asks for.
+	// Asks is the name of the topic in the specification.
 	Asks string
 	// Name, TopicID and ClusterID are from the status: the topic of the object, as last observed.
 	Name, TopicID, ClusterID string
-	// Settled: this operator itself deleted the topic that the object owns, by its id. A topic with the name is now another one.
+	// Settled means that this operator deleted the topic that the object owns, by its id. A topic with the name is now another one.
 	Settled bool
-	// Made is the topic that this operator itself made for this very object, and that the status may not tell of yet; nil if there is none.
+	// Made is the topic that this operator created for this object, and that the status may lack; nil if there is none.
 	Made *Creation
 }
 
-// Creation is a topic that the operator made.
+// Creation is a topic that the operator created.
 type Creation struct {
 	Name string
 	ID   kafka.TopicID
 }
 
-// ObjectOf reads a KafkaTopic.
+// ObjectOf returns the facts of a KafkaTopic.
 func ObjectOf(kt *v1.KafkaTopic, selected bool) Object {
 	return Object{
 		Key: types.NamespacedName{Namespace: kt.Namespace, Name: kt.Name}, Created: kt.CreationTimestamp.Time,
@@ -89,12 +89,11 @@ func ClaimedName(kt *v1.KafkaTopic) string { return cmp.Or(kt.Status.TopicName, 
 
 // Cluster is the Kafka cluster that the operator works for.
 type Cluster struct {
-	// ID is empty as long as it could not be found out (protection is disabled).
+	// ID is empty until the operator has read it (protection is disabled).
 	ID string
-	// Unstorable: the API server drops status.clusterId, so that no KafkaTopic can say to which cluster it belongs.
+	// Unstorable means that the API server drops status.clusterId, so that no KafkaTopic can record its cluster.
 	Unstorable bool
-	// Answering is the id of another cluster that answers in its place, against all expectation; empty while none does
-	// (docs/decisions/another-cluster.md).
+	// Answering is the id of another cluster that answers in its place; empty while none does (docs/decisions/another-cluster.md).
 	Answering string
 }
 
@@ -114,13 +113,13 @@ func WasUnmanaged(kt *v1.KafkaTopic) bool {
 type Claimant struct {
 	Key     types.NamespacedName
 	Created time.Time
-	// TopicID and ClusterID are its status's.
+	// TopicID and ClusterID are from its status.
 	TopicID, ClusterID string
-	// Violates: the namespace policy forbids it the topic.
+	// Violates means that the namespace policy forbids it the topic.
 	Violates bool
 }
 
-// ClaimantOf reads another KafkaTopic.
+// ClaimantOf returns the facts of another KafkaTopic.
 func ClaimantOf(kt *v1.KafkaTopic, violates bool) Claimant {
 	return Claimant{Key: types.NamespacedName{Namespace: kt.Namespace, Name: kt.Name}, Created: kt.CreationTimestamp.Time,
 		TopicID: kt.Status.TopicID, ClusterID: kt.Status.ClusterID, Violates: violates}
@@ -135,13 +134,13 @@ const (
 	NotAsked View = iota
 	// Unknown: Kafka did not answer. This is not evidence of anything.
 	Unknown
-	// Absent: a broker knows no topic of the name. It may be behind.
+	// Absent: a broker has no topic with the name. It may lag behind.
 	Absent
-	// Free: the controller, which is never behind, knows no topic of the name.
+	// Free: the controller, which never lags behind, has no topic with the name.
 	Free
-	// Taken: the controller knows a topic of the name, which the broker that was asked does not.
+	// Taken: the controller has a topic with the name, which the broker that answered does not have.
 	Taken
-	// Present: there is one.
+	// Present: a broker has the topic.
 	Present
 )
 
@@ -153,8 +152,8 @@ func (v View) String() string {
 // Observation is Kafka's report about the topic with the object's name.
 type Observation struct {
 	View View
-	// ID is the topic's, with Present.
+	// ID is the topic's id, with Present.
 	ID kafka.TopicID
-	// Outdated: the operator deleted the topic of this id a moment ago, so that the broker which still shows it is behind.
+	// Outdated means that the operator deleted the topic with this id a moment ago, so that the broker which still shows it lags behind.
 	Outdated bool
 }

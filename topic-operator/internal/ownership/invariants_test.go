@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// All values that a fact can take, as far as they can make a difference.
+// The values of each fact that can make a difference.
 var (
 	allAsks         = []string{"orders", "bills", "no/topic"}
 	allNames        = []string{"", "orders"}
@@ -29,7 +29,7 @@ var (
 	}
 	allRules = []ownership.Rules{{}, {OldestWins: true}, {BlockUnknown: true}, {OldestWins: true, BlockUnknown: true}}
 
-	// The order of the names contradicts that of the ages, so that it shows which of them counts.
+	// The order of names is the reverse of the order of ages, so that a test shows which one counts.
 	older, younger  = claimant("z", -time.Hour), claimant("a", time.Hour)
 	twin            = claimant("a", 0)
 	foreign, native = claimant("z", -time.Hour, ofB), claimant("a", time.Hour, hadClaim)
@@ -48,13 +48,13 @@ func claimant(name string, of time.Duration, changes ...func(*ownership.Claimant
 	return c
 }
 
-// tally is what came of one part of the combinations.
+// tally counts the outcomes of one part of the combinations.
 type tally struct {
 	count, broken int64
 	actions       [ownership.Delete + 1]int64
-	// reasons are those of refusals, and of notes behind a word that tells them apart.
+	// reasons counts the reasons of refusals and notes; those of notes begin with a prefix.
 	reasons map[string]int64
-	// first are the first promises that were broken.
+	// first are the first broken promises.
 	first []string
 }
 
@@ -69,8 +69,8 @@ func (s *tally) add(o *tally) {
 	}
 }
 
-// TestEveryCombinationOfTheFactsKeepsThePromises tries all of them. What is promised is written down below in the test's own words, once
-// more and without the package's help.
+// TestEveryCombinationOfTheFactsKeepsThePromises tries all combinations. The functions below state the promises again, independently of the
+// package's code.
 func TestEveryCombinationOfTheFactsKeepsThePromises(t *testing.T) {
 	total := &tally{reasons: map[string]int64{}}
 	var lock sync.Mutex
@@ -95,7 +95,7 @@ func TestEveryCombinationOfTheFactsKeepsThePromises(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"every combination of the facts\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", total.count, total.broken)
 }
 
-// mustCoverAll fails if an outcome never occurred: what was promised of it would have been promised of nothing.
+// mustCoverAll fails if an outcome never occurred, because its promises would not have been tested.
 func (s *tally) mustCoverAll(t *testing.T) {
 	for a, n := range s.actions {
 		if n == 0 {
@@ -116,7 +116,7 @@ func (s *tally) mustCoverAll(t *testing.T) {
 	}
 }
 
-// objects tries all objects with this claim.
+// objects tries all objects with this clusterId.
 func (s *tally) objects(own ownership.Cluster, clusterID string) {
 	f := ownership.Facts{Own: own}
 	for bits := range 1 << 6 {
@@ -138,7 +138,7 @@ func (s *tally) objects(own ownership.Cluster, clusterID string) {
 	}
 }
 
-// surroundings tries all that can be around an object.
+// surroundings tries all combinations of the facts around an object.
 func (s *tally) surroundings(f *ownership.Facts) {
 	for _, f.Others = range allOthers {
 		for _, f.Violation = range allViolations {
@@ -184,17 +184,17 @@ func (s *tally) released(reason string) {
 	}
 }
 
-// view is what the test itself makes of the facts.
+// view is what the test derives from the facts.
 type view struct {
 	*ownership.Facts
-	// gone: the topic is to go. standsFor is the name of the topic.
+	// gone: the topic is to be deleted. standsFor is the topic's name.
 	gone      bool
 	standsFor string
-	// stranger: the object belongs to another cluster. unplaced: it has a topic, and nothing says where.
+	// stranger: the object belongs to another cluster. unplaced: the object has a topic, in an unknown cluster.
 	stranger, unplaced bool
-	// fresh: the topic was seen, and not by a broker that is behind.
+	// fresh: a broker that does not lag reported the topic.
 	fresh bool
-	// contested: other claimants keep the object from changing its topic. kept: they keep it from deleting it.
+	// contested: because of other claimants the object must not change its topic. kept: because of them it must not delete the topic.
 	contested, kept bool
 }
 
@@ -243,7 +243,7 @@ func judge(f *ownership.Facts, d *ownership.Decision) string {
 	return ""
 }
 
-// form: a decision says what belongs to it, and nothing else.
+// form checks that each decision has the fields that belong to its action, and no others.
 func (v *view) form(d *ownership.Decision) string {
 	refused := d.Refusal.Reason != "" && d.Refusal.Message != ""
 	withID := d.Action == ownership.Align || d.Action == ownership.Delete
@@ -273,7 +273,7 @@ func hadClaim(c *ownership.Claimant) { c.ClusterID = clusterA }
 
 func hasNewline(s string) bool { return strings.ContainsAny(s, "\n\r") }
 
-// bystanders: objects that the operator has no business with are left alone, exactly those.
+// bystanders checks that the operator ignores exactly the objects that it must not touch, and marks the unmanaged and paused ones.
 func (v *view) bystanders(d *ownership.Decision) string {
 	o := &v.Object
 	ignored := !o.Selected || v.gone && !o.Held && !o.Vanished
@@ -289,7 +289,7 @@ func (v *view) bystanders(d *ownership.Decision) string {
 	return ""
 }
 
-// questions: each is asked once at most and in one order, so that truthful answers lead to an end within three of them.
+// questions checks that each question is asked at most once and in a fixed order, so that three truthful answers lead to an end.
 func (v *view) questions(d *ownership.Decision) string {
 	seen := v.Observed.View
 	switch {
@@ -305,7 +305,7 @@ func (v *view) questions(d *ownership.Decision) string {
 	return ""
 }
 
-// changes: what lives is created and aligned exactly if nothing at all speaks against it.
+// changes checks that the topic of a live object is created or aligned exactly if no fact forbids it.
 func (v *view) changes(d *ownership.Decision) string {
 	o := &v.Object
 	may := o.Selected && !v.gone && o.Managed && !o.Paused && v.Own.Answering == "" && !v.stranger && v.Violation == "" &&
@@ -322,7 +322,7 @@ func (v *view) changes(d *ownership.Decision) string {
 	return ""
 }
 
-// mayDelete are the conditions of a deletion besides the proof of identity.
+// mayDelete reports whether all conditions of a deletion hold, except for the proof of identity.
 func (v *view) mayDelete() bool {
 	o := &v.Object
 	return v.gone && o.Selected && (o.Held || o.Vanished) && o.Managed && v.Own.Answering == "" && !v.stranger && !v.kept &&
@@ -332,7 +332,7 @@ func (v *view) mayDelete() bool {
 
 func isLegal(name string) bool { return !strings.Contains(name, "/") }
 
-// proves reports whether this topic, under the object's name, is the object's own: by its id, or by the fallback by name.
+// proves reports whether this topic, under the object's name, is proven to be the object's own: by id, or by the fallback to the name.
 func (v *view) proves(id kafka.TopicID) bool {
 	o := &v.Object
 	if o.TopicID != "" || o.Made != nil {
@@ -341,10 +341,10 @@ func (v *view) proves(id kafka.TopicID) bool {
 	return !o.Vanished && (v.Own.ID == "" || o.ClusterID == v.Own.ID && o.Name != "")
 }
 
-// deletion: a topic is deleted exactly if it is seen, or was made here a moment ago, and is proven to be the object's own.
+// deletion checks that a topic is deleted exactly if it was reported, or was just created here, and is proven to be the object's own.
 func (v *view) deletion(d *ownership.Decision) string {
 	seen, made := v.Observed.View, v.Object.Made
-	// A topic that was made here may be deleted unseen, if a broker that was asked does not know it yet.
+	// A topic that was created here may be deleted although the broker that was asked does not report it yet.
 	unheard := made != nil && (seen == ownership.Absent || v.Observed.Outdated && made.ID != v.Observed.ID)
 	proven := v.fresh && v.proves(v.Observed.ID)
 	switch {
@@ -362,7 +362,7 @@ func (v *view) deletion(d *ownership.Decision) string {
 	return ""
 }
 
-// releases: an object is let go for four reasons, each of them known for sure.
+// releases checks that an object is released only for one of four reasons, each of them certain.
 func (v *view) releases(d *ownership.Decision) string {
 	if d.Action != ownership.Release {
 		return ""
@@ -393,7 +393,7 @@ func (v *view) releases(d *ownership.Decision) string {
 	return ""
 }
 
-// refusal: its reason applies, and it tells the way out.
+// refusal checks that its reason applies, and that its message contains the way out.
 func (v *view) refusal(d *ownership.Decision) string {
 	if d.Action != ownership.Refuse {
 		return ""
@@ -427,7 +427,7 @@ func (v *view) refusal(d *ownership.Decision) string {
 	return ""
 }
 
-// again: the same facts told in another way lead to the same end, and facts that speak less against a deletion do not hold it up.
+// again checks that equivalent facts lead to the same decision, and that facts that forbid a deletion less do not block it.
 func (v *view) again(d *ownership.Decision) string {
 	f := *v.Facts
 	if len(f.Others) > 1 {
@@ -453,10 +453,11 @@ func (v *view) again(d *ownership.Decision) string {
 	return ""
 }
 
-// lasts has the operator forget the topic that it made, once the status knows of it: a deletion that was refused stays so.
+// lasts checks that a refused deletion stays refused once the status has the id of the created topic and the operator no longer remembers
+// the creation.
 func (v *view) lasts(d *ownership.Decision, f ownership.Facts) string {
 	made := f.Object.Made
-	if made == nil || f.Object.TopicID != "" || !v.gone || d.Refusal.Reason == v1.ReasonClusterMismatch { // of which the status is not told
+	if made == nil || f.Object.TopicID != "" || !v.gone || d.Refusal.Reason == v1.ReasonClusterMismatch { // no id in the status
 		return ""
 	}
 	f.Object.Made, f.Object.Name, f.Object.TopicID = nil, made.Name, made.ID.String()
@@ -469,7 +470,7 @@ func (v *view) lasts(d *ownership.Decision, f ownership.Facts) string {
 	return ""
 }
 
-// weaker tries a deletion again with one fact after the other taken away.
+// weaker repeats a deletion after removing one fact at a time.
 func (v *view) weaker(d *ownership.Decision, f ownership.Facts) string {
 	if ownership.Decide(f) != *d {
 		return "the same facts lead to the same decision"
@@ -500,8 +501,8 @@ func (v *view) weaker(d *ownership.Decision, f ownership.Facts) string {
 	return ""
 }
 
-// answers are Kafka's: what a broker says, and whether the controller says that the name is free. Only where the two agree has the last
-// word been spoken; otherwise the broker is behind, and waiting is an end as well.
+// answers are combinations of a broker's observation and the controller's answer whether the name is free. If the two agree, the answer is
+// final; otherwise the broker lags, and Wait is an accepted end as well.
 var answers = []struct {
 	broker       ownership.Observation
 	free, agreed bool
@@ -514,7 +515,7 @@ var answers = []struct {
 	{ownership.Observation{View: ownership.Present, ID: idX, Outdated: true}, false, false},
 }
 
-// ends follows the answers to the end.
+// ends checks that the questions of a pass come to an end with each of the answers.
 func (v *view) ends(f ownership.Facts) string {
 	for _, a := range answers {
 		f.Observed = ownership.Observation{}

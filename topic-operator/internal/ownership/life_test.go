@@ -14,7 +14,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// life is a KafkaTopic over several passes: what one writes to its status is what the next one decides by.
+// life is a KafkaTopic over several passes: each pass decides by the status that the previous one wrote.
 type life struct {
 	*WithT
 	t     *testing.T
@@ -29,7 +29,7 @@ func newLife(t *testing.T) *life {
 	return &life{WithT: NewWithT(t), t: t, kt: kt, own: ownership.Cluster{ID: clusterA}, kafka: has(idX)}
 }
 
-// pass decides, writes the status as the controller does, and returns the decision, with X and Y for the ids.
+// pass decides, writes the status as the controller does, and returns the decision with shortened ids.
 func (l *life) pass() string {
 	l.t.Helper()
 	d := drive(l.t, ownership.Facts{Object: ownership.ObjectOf(l.kt, true), Own: l.own}, l.kafka)
@@ -50,7 +50,7 @@ func (l *life) pass() string {
 	return xyz(d.String())
 }
 
-// xyz shortens the ids.
+// xyz shortens ids.
 func xyz(s string) string {
 	return strings.NewReplacer(idX.String(), "X", idY.String(), "Y", idZ.String(), "Z", clusterA, "A", clusterB, "B").Replace(s)
 }
@@ -59,13 +59,13 @@ func (l *life) delete() { l.kt.DeletionTimestamp = &metav1.Time{Time: born} }
 
 func (l *life) annotate(name, value string) { l.kt.Annotations = map[string]string{name: value} }
 
-// identity is what the status knows of the topic.
+// identity returns the identity of the topic in the status.
 func (l *life) identity() string {
 	s := l.kt.Status
 	return xyz(s.TopicName + "," + s.TopicID + "," + s.ClusterID)
 }
 
-// What a blocked deletion writes leads no later try to a weaker check.
+// The status that a blocked deletion writes never leads a later pass to a weaker check.
 func TestABlockedDeletionStaysBlocked(t *testing.T) {
 	l := newLife(t)
 	l.Expect(l.pass()).To(Equal("align orders X claim=true"))
@@ -85,7 +85,7 @@ func TestABlockedDeletionStaysBlocked(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("delete orders X claim=false"))
 }
 
-// What was recreated outside is the object's own from the pass that saw it, and not before.
+// A topic that another client recreated belongs to the object only after a pass has observed it.
 func TestATopicThatWasMadeAgainIsDeletedOnlyAfterAPassHasSeenIt(t *testing.T) {
 	l := newLife(t)
 	l.pass()
@@ -95,7 +95,7 @@ func TestATopicThatWasMadeAgainIsDeletedOnlyAfterAPassHasSeenIt(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("delete orders Y claim=false"))
 }
 
-// A paused topic keeps its cluster and loses its id.
+// A paused object keeps its clusterId and loses its topicId.
 func TestAPausedTopicIsDeletedByItsClusterAlone(t *testing.T) {
 	l := newLife(t)
 	l.pass()
@@ -119,7 +119,7 @@ func TestATopicThatWasPausedFromTheStartIsNotDeleted(t *testing.T) {
 	l.Expect(l.pass()).To(Equal("refuse orders (NotReadyForDeletion)"))
 }
 
-// A failed fetch of the id is made good by the first pass that knows it, and from then on counts.
+// If the cluster id could not be read, the first pass that knows it claims the object, and the protection begins.
 func TestProtectionComesWithTheFirstPassThatKnowsTheCluster(t *testing.T) {
 	l := newLife(t)
 	l.own.ID = ""
@@ -149,7 +149,7 @@ func TestUnmanagingMovesAnObjectToAnotherCluster(t *testing.T) {
 	l.Expect(l.identity()).To(Equal("orders,Y,B"))
 }
 
-// A deletion that is blocked, for whatever reason, ends when the object is unmanaged, and the topic stays.
+// Each blocked deletion ends when the object is marked unmanaged, and the topic stays.
 func TestUnmanagingEndsEveryBlockedDeletion(t *testing.T) {
 	answeredByB := func(f *ownership.Facts) { f.Own.Answering = clusterB }
 	for name, c := range map[string]struct {
@@ -175,7 +175,8 @@ func TestUnmanagingEndsEveryBlockedDeletion(t *testing.T) {
 	}
 }
 
-// The claim decides between two operators that see the same new object, since only one can store it; in a deletion neither may claim.
+// The claim decides between two operators that see the same new object, because only one claim can be stored. Neither operator may claim
+// the object in a deletion.
 func TestTwoOperatorsOfTwoClustersSeeTheSameNewObject(t *testing.T) {
 	g := NewWithT(t)
 	for own, id := range map[string]kafka.TopicID{clusterA: idX, clusterB: idY} {
@@ -186,10 +187,11 @@ func TestTwoOperatorsOfTwoClustersSeeTheSameNewObject(t *testing.T) {
 	}
 }
 
-// docs/decisions/claims.md: seen from all of them, exactly one wins, whatever their ages; and none does by default.
+// docs/decisions/claims.md: with oldestWins exactly one of the claimants wins, whatever their ages, and all agree on it; by default none
+// wins.
 func TestOfThreeClaimantsExactlyTheOldestWins(t *testing.T) {
 	g := NewWithT(t)
-	keys := [...][2]string{{"a", "y"}, {"a", "z"}, {"b", "x"}} // in the order in which a tie is broken
+	keys := [...][2]string{{"a", "y"}, {"a", "z"}, {"b", "x"}} // the order that breaks ties
 	for ages := range 27 {
 		age, winner := [...]int{ages % 3, ages / 3 % 3, ages / 9}, 0
 		for i := range age {
@@ -201,7 +203,7 @@ func TestOfThreeClaimantsExactlyTheOldestWins(t *testing.T) {
 		for i := range keys {
 			f := facts()
 			f.Object.Key, f.Object.Created = key(keys[i][0], keys[i][1]), of(i)
-			for j := range keys { // itself among them
+			for j := range keys { // includes the claimant itself
 				f.Others = append(f.Others, ownership.Claimant{Key: key(keys[j][0], keys[j][1]), Created: of(j)})
 			}
 			g.Expect(drive(t, f, has(idX)).String()).To(Equal("refuse orders (ResourceConflict)"), "%v among ages %v of %v", keys[i], age, keys)

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// rivals are the other claimants that keep the object from its topic, sorted by their keys. A KafkaTopic of another cluster does not
-// claim this one's topic, and one that the namespace policy refuses is refused alone (docs/decisions/namespace-policy.md).
+// rivals returns the other claimants that keep the object from its topic, sorted by their keys. A KafkaTopic of another cluster does not
+// claim this one's topic, and the namespace policy refuses only the object that violates it (docs/decisions/namespace-policy.md).
 func (f Facts) rivals() []Claimant {
 	return f.others(func(c Claimant) bool { return !c.Violates })
 }
 
-// deletionRivals are the claimants for whose sake the topic stays (docs/decisions/claims.md). One that the policy refuses now is among them
-// if it had the topic before: a policy that changes must not cost it its data.
+// deletionRivals returns the claimants that keep the topic from being deleted (docs/decisions/claims.md). They include one that the policy
+// refuses now if it had the topic before: a change of the policy must not cost it its data.
 func (f Facts) deletionRivals() []Claimant {
 	return f.others(func(c Claimant) bool { return !c.Violates || c.TopicID != "" || c.ClusterID != "" })
 }
@@ -33,7 +33,7 @@ func (f Facts) others(count func(Claimant) bool) []Claimant {
 	return rivals
 }
 
-// wins reports whether the object may proceed although there are rivals: it is the oldest, where the oldest wins.
+// wins reports whether the object may proceed despite rivals: it is the oldest, and the oldest wins.
 func (f Facts) wins(rivals []Claimant) bool {
 	if !f.Rules.OldestWins {
 		return false

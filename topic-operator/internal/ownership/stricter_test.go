@@ -10,10 +10,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// Here decisions about one and the same object are compared with each other: what makes a difference when one thing around it changes, and
-// which. A change that is to protect may only ever stop something.
+// These tests compare decisions about the same object when one fact around it changes. They check which changes may alter the decision, and
+// that a protecting change only ever prevents something.
 
-// What is around an object, each with its values below.
+// The facts around an object; the values of each are listed below.
 const (
 	aroundPaused = iota
 	aroundOwn
@@ -25,7 +25,7 @@ const (
 	aroundAll
 )
 
-// Positions in the lists of values that the comparisons name.
+// Indexes of the values that the comparisons name.
 const (
 	ownUnknown, ownA, ownAButB, ownUnknownButB = 0, 1, 2, 3
 
@@ -45,7 +45,7 @@ var (
 	aroundSizes = [aroundAll]int{2, len(aroundOwns), len(aroundCrowds), len(allViolations), len(allObservations), 2, 2}
 )
 
-// around is one combination: a position for each thing.
+// around is one combination: an index for each fact.
 type around [aroundAll]int
 
 func (a around) put(f *ownership.Facts) {
@@ -55,7 +55,7 @@ func (a around) put(f *ownership.Facts) {
 	f.Rules = ownership.Rules{OldestWins: a[aroundOldest] == 1, BlockUnknown: a[aroundBlock] == 1}
 }
 
-// surroundings are all combinations, and how far apart two are that differ by one position in one thing.
+// surroundings returns all combinations, and for each fact the distance in the list between combinations that differ by one in its index.
 func surroundings() (all []around, strides around) {
 	n := 1
 	for i := aroundAll - 1; i >= 0; i-- {
@@ -72,7 +72,7 @@ func surroundings() (all []around, strides around) {
 	return all, strides
 }
 
-// essence is a decision without its words.
+// essence is a decision without its messages.
 type essence struct {
 	action ownership.Action
 	reason string // of the refusal, or of the note
@@ -95,19 +95,19 @@ func (e essence) releases(reason string) bool {
 	return e.action == ownership.Release && e.reason == reason
 }
 
-// yields: it is left to other claimants.
+// yields reports whether the topic is left to other claimants.
 func (e essence) yields() bool {
 	return e.releases(ownership.EventLeftToOthers) || e.refuses(v1.ReasonResourceConflict)
 }
 
-// sameBut reports whether nothing but the claim differs.
+// sameBut reports whether the decisions differ at most in the claim.
 func (e essence) sameBut(claimed essence) bool {
 	e.claim = claimed.claim
 	return e == claimed
 }
 
-// comparison describes how a decision may differ from another one, where one thing around the object has moved from one position to
-// another. Nil means: not at all.
+// comparison describes how a decision may differ from another one when one fact changes from one index to another. If mayDiffer is nil, the
+// decisions must be equal.
 type comparison struct {
 	rule      string
 	thing     int
@@ -152,8 +152,8 @@ var stricter = []comparison{
 		}},
 	{"also where the own one was not known", aroundOwn, ownUnknown, []int{ownUnknownButB},
 		func(_ *ownership.Facts, _, is essence) bool { return is.refuses(v1.ReasonClusterMismatch) }},
-	// Two things are blocked for want of this very knowledge: what the setting blocks, and what a claimant holds up that turns out to be
-	// another cluster's.
+	// Two decisions may change once the cluster is known: those that the setting blocked, and those that a claimant blocked that belongs to
+	// another cluster.
 	{"to know the cluster makes nothing possible that the want of it did not block", aroundOwn, ownUnknown, []int{ownA},
 		func(_ *ownership.Facts, was, is essence) bool {
 			return !is.changesKafka() || is.sameBut(was) || was.refuses(v1.ReasonClusterIDUnknown) || was.yields()
@@ -170,7 +170,7 @@ var stricter = []comparison{
 	{"two answers that contradict each other are none", aroundObservation, unanswered, []int{takenName}, nil},
 }
 
-// comparedObjects are all objects that the operator has a say in, alive, being deleted, and vanished.
+// comparedObjects returns all objects that the operator decides on: live, being deleted, and vanished.
 func comparedObjects() (all []ownership.Object) {
 	for _, lives := range []ownership.Object{{}, {Deleting: true, Held: true}, {Vanished: true}} {
 		for _, asks := range allAsks {
@@ -230,11 +230,11 @@ func TestWhatProtectsOnlyEverStopsSomething(t *testing.T) {
 	t.Logf("compared %d decisions", len(objects)*len(all))
 }
 
-// truths are what Kafka can have under the name (no id: nothing), and what the broker that is asked shows of it.
+// truths are the states that Kafka can have under the name (no id: no topic), and what the broker that is asked reports.
 var truths = []struct {
 	name       string
 	has, shows kafka.TopicID
-	// knownOld: the operator knows that what is shown is deleted.
+	// knownOld: the operator knows that the reported topic is deleted.
 	knownOld bool
 }{
 	{name: "nothing"}, {name: "X", has: idX, shows: idX}, {name: "Y", has: idY, shows: idY}, {name: "Z", has: idZ, shows: idZ},
@@ -245,8 +245,8 @@ var truths = []struct {
 	{name: "Y, X still shown", has: idY, shows: idX}, {name: "Y, X still shown, known to be old", has: idY, shows: idX, knownOld: true},
 }
 
-// A pass asks three times at most, tries to delete a topic once by each id that it has, and ends as the truth demands. The controller
-// refuses to delete an id that is not there, which is one more thing that is seen.
+// A pass asks three times at most, tries to delete a topic once for each id that it has, and reaches the decision that fits the truth. The
+// controller rejects the deletion of an id that does not exist, which counts as one more observation.
 func TestAPassEndsAsTheTruthDemands(t *testing.T) {
 	all, _ := surroundings()
 	played, ends := 0, map[ownership.Action]int{}
@@ -279,7 +279,7 @@ func TestAPassEndsAsTheTruthDemands(t *testing.T) {
 	t.Logf("played %d passes: %v", played, ends)
 }
 
-// playToTheEnd returns the last decision of a pass, and what is wrong about it.
+// playToTheEnd returns the last decision of a pass, and what is wrong with it.
 func playToTheEnd(f ownership.Facts, n int) (ownership.Decision, string) {
 	truth, questions, attempts := truths[n], 0, 0
 	for {
@@ -309,8 +309,7 @@ func playToTheEnd(f ownership.Facts, n int) (ownership.Decision, string) {
 	}
 }
 
-// wrongEnd describes what is wrong if a pass ends like this, where Kafka has this topic. lags: the broker that was asked shows it
-// otherwise.
+// wrongEnd describes what is wrong if a pass ends with this decision while Kafka has this topic. lags: the broker reported something else.
 func wrongEnd(o ownership.Object, d ownership.Decision, has kafka.TopicID, lags bool) string {
 	own := has.String() == o.TopicID || o.Made != nil && o.Made.ID == has
 	knowsNone := o.TopicID == "" && o.Made == nil

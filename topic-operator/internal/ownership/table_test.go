@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// The cast: two topic ids, a third that only this operator made, and two clusters, of which A is the operator's own.
+// The topic idZ was created by this operator only. The operator's own cluster is clusterA.
 var (
 	idX, idY, idZ = kafka.TopicID{1}, kafka.TopicID{2}, kafka.TopicID{3}
 	born          = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -24,7 +24,7 @@ func key(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// facts returns a KafkaTopic that nobody reconciled yet, of an operator that knows its cluster, changed as the test wants it.
+// facts returns the facts of a KafkaTopic that was never reconciled, for an operator that knows its cluster, with changes.
 func facts(changes ...func(*ownership.Facts)) ownership.Facts {
 	f := ownership.Facts{
 		Object: ownership.Object{Key: key("ns", "orders"), Created: born, Selected: true, Managed: true, Asks: "orders"},
@@ -36,7 +36,7 @@ func facts(changes ...func(*ownership.Facts)) ownership.Facts {
 	return f
 }
 
-// status is what an earlier pass wrote.
+// status sets the status that an earlier pass wrote.
 func status(topicID, clusterID string) func(*ownership.Facts) {
 	return func(f *ownership.Facts) {
 		f.Object.TopicID, f.Object.ClusterID = topicID, clusterID
@@ -57,7 +57,7 @@ func retargetedTo(asks string) func(*ownership.Facts) {
 	return func(f *ownership.Facts) { f.Object.Asks = asks }
 }
 
-// rival adds another claimant of the same age, changed as the test wants it.
+// rival adds another claimant of the same age, with changes.
 func rival(namespace, name string, changes ...func(*ownership.Claimant)) func(*ownership.Facts) {
 	return func(f *ownership.Facts) {
 		c := ownership.Claimant{Key: key(namespace, name), Created: born}
@@ -68,7 +68,7 @@ func rival(namespace, name string, changes ...func(*ownership.Claimant)) func(*o
 	}
 }
 
-// world is what Kafka answers when it is asked: a broker, and the controller.
+// world is what a broker and the controller answer.
 type world struct {
 	broker ownership.Observation
 	free   bool
@@ -80,7 +80,7 @@ func has(id kafka.TopicID) world {
 
 func nothing() world { return world{broker: ownership.Observation{View: ownership.Absent}, free: true} }
 
-// drive decides as the controller does: what is asked for is answered, until there is nothing to ask any more.
+// drive decides as the controller does: it answers each question until the decision is final.
 func drive(t *testing.T, f ownership.Facts, w world) ownership.Decision {
 	t.Helper()
 	for range 4 {
@@ -102,7 +102,7 @@ func drive(t *testing.T, f ownership.Facts, w world) ownership.Decision {
 	return ownership.Decision{}
 }
 
-// row is a case and what has to come of it: the decision as it prints itself, and, if it refuses, its message.
+// row is a case: the expected decision as its String method prints it, and the message of an expected refusal.
 type row struct {
 	name    string
 	facts   ownership.Facts
@@ -136,7 +136,7 @@ var (
 	mismatched = blocksIt(v1.ReasonClusterMismatch)
 )
 
-// The names are those of the table in docs/topic-operator/ownership.md, in its order. "any" is tried with each value that there is.
+// The names follow the table in docs/topic-operator/ownership.md, in its order. A row with "any" is tried with each value.
 func TestBehaviorSummary(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	rows := []row{
@@ -181,7 +181,7 @@ func TestBehaviorSummary(t *testing.T) {
 	check(t, rows)
 }
 
-// docs/decisions/deletion.md, branch by branch. Both ids are asked for, where they are known.
+// One row for each branch of docs/decisions/deletion.md. A row compares both topicId and clusterId if both are set.
 func TestEachBranchOfTheDeletionFlowchart(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	check(t, []row{
@@ -227,7 +227,7 @@ func illegal(f *ownership.Facts)     { f.Object.Asks = "no/topic" }
 func unselected(f *ownership.Facts)  { f.Object.Selected = false }
 func answeredByB(f *ownership.Facts) { f.Own.Answering = clusterB }
 
-// For each pair of neighbours among the checks there is a case where both apply, and the earlier one wins.
+// For each two successive checks there is a row where both apply, and the earlier one wins.
 func TestDeletionChecksInTheirOrder(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	other := rival("ns", "other")
@@ -276,7 +276,7 @@ func TestReconciliationChecksInTheirOrder(t *testing.T) {
 	})
 }
 
-// age moves a claimant's birth.
+// age moves a claimant's creation time.
 func age(d time.Duration) func(*ownership.Claimant) {
 	return func(c *ownership.Claimant) { c.Created = born.Add(d) }
 }
@@ -332,7 +332,7 @@ func TestRetargeting(t *testing.T) {
 	})
 }
 
-// Without finalizers a deleted object gets no second chance, so that only an id is proof.
+// A deletion without finalizers is not retried by the user, so only an id proves ownership.
 func TestAnObjectThatVanished(t *testing.T) {
 	x, y := idX.String(), idY.String()
 	vanished := func(f *ownership.Facts) { f.Object.Vanished = true }

@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// The ways out, for Events, logs, and the messages that no seed prescribes.
+// Advice for Events, logs, and the messages whose text Strimzi does not prescribe.
 const (
 	unmanageToRelease = `To delete the KafkaTopic and keep the topic, annotate it with strimzi.io/managed="false"`
 	moveCluster       = `Point the operator at the cluster it belongs to; or, if the KafkaTopic is to move to this cluster, annotate it ` +
@@ -18,7 +18,7 @@ const (
 	oneStays = "Delete all but one of them: the topic stays"
 )
 
-// mismatch carries the literal message that alerts match.
+// mismatch returns the refusal with the literal message that alerts match.
 func mismatch(o Object, current string) topic.Refusal {
 	r := topic.Refusal{Reason: v1.ReasonClusterMismatch, Advice: moveCluster,
 		Message: fmt.Sprintf("KafkaTopic is owned by cluster '%s', not this cluster '%s'.", o.ClusterID, current)}
@@ -89,7 +89,7 @@ func violation(message string) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonPolicyViolation, Message: message}
 }
 
-// conflict carries the literal message that alerts match.
+// conflict returns the refusal with the literal message that alerts match.
 func conflict(rivals []Claimant) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonResourceConflict, Message: "Also managed by " + names(rivals), Advice: oneStays}
 }

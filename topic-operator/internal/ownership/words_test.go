@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// A status and an Event have to stay small, however many claim a topic. That no message has a newline is checked for all combinations of
-// the facts.
+// A status and an Event must stay small, however many objects claim a topic. Another test checks for all combinations that messages have no
+// newlines.
 func TestMessagesStaySmallWithAThousandRivals(t *testing.T) {
 	crowd := func(f *ownership.Facts) {
 		for i := range 1000 {

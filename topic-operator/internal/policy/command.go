@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Subcommand is the argument by which the program's user calls Command.
+// Subcommand is the program's argument that calls Command.
 const Subcommand = "policy"
 
 // Usage describes how to call the subcommand.
@@ -31,8 +31,9 @@ const (
 	exitTrouble
 )
 
-// Command carries out the subcommand with the arguments that follow it, and returns the exit status: 0 for yes, 1 for an illegal policy or
-// a namespace that may not, 2 for wrong usage or a file that can't be read. Answers go to stdout; problems, one a line, to stderr.
+// Command runs the subcommand with the arguments that follow it, and returns the exit status: 0 for yes, 1 for an illegal policy or a
+// namespace without permission, 2 for wrong usage or a file that can't be read. It prints answers to stdout, and problems, one per line, to
+// stderr.
 func Command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	verb, rest := "", args
 	if len(args) > 0 {
@@ -70,7 +71,7 @@ func check(file string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return status
 }
 
-// explain describes who may manage a topic; or whether the namespaces may, if some are given.
+// explain prints which namespace may manage a topic; or whether the given namespaces may.
 func explain(file, topicName string, namespaces []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !kafka.IsTopicName(topicName) {
 		fmt.Fprintf(stderr, "topic-operator: %q is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of "+

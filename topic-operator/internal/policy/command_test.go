@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// call calls the subcommand with a policy on standard input.
+// call runs the subcommand with a policy on standard input.
 func call(stdin string, args ...string) (status int, out, problems string) {
 	var stdout, stderr strings.Builder
 	status = Command(args, strings.NewReader(stdin), &stdout, &stderr)

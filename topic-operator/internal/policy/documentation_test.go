@@ -37,7 +37,7 @@ func TestTheDocumentationShowsALegalPolicyForRealNamespaces(t *testing.T) {
 	}
 }
 
-// meansWhatIsSaid checks the policy that the documentation explains.
+// meansWhatIsSaid checks that the documentation's example maps topics as its text says.
 func meansWhatIsSaid(t *testing.T, text string) {
 	t.Helper()
 	p := legal(t, text)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// policyExample is the example that this kind of policy was proposed with.
+// policyExample is the example of the proposal for such policies.
 const policyExample = `
 policy:
 - namespace: team.a
@@ -24,7 +24,7 @@ policy:
   otherTopics: True
 `
 
-// What the example means, namespace by namespace.
+// The expected meaning of the example, for each namespace.
 func TestTheExampleMeansWhatItSays(t *testing.T) {
 	p := legal(t, policyExample)
 	for name, c := range map[string]struct {
@@ -86,7 +86,7 @@ func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
 	}
 }
 
-// legal parses a policy that must be legal.
+// legal parses a policy, and fails the test if it is illegal.
 func legal(t *testing.T, text string) *Policy {
 	t.Helper()
 	p, err := Parse([]byte(text))
@@ -96,7 +96,7 @@ func legal(t *testing.T, text string) *Policy {
 	return p
 }
 
-// illegal parses a policy that must be illegal.
+// illegal parses a policy, and fails the test if it is legal.
 func illegal(t *testing.T, text string) *IllegalError {
 	t.Helper()
 	p, err := Parse([]byte(text))

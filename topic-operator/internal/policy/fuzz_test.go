@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// FuzzParse: whatever the file holds, Parse does not panic, tells what is wrong, and what it accepts obeys the rules, gives no topic to two
-// namespaces, and is the same policy again when it is written down and read.
+// FuzzParse checks that Parse never panics and that its errors have problems. A policy that it accepts obeys the rules, gives no topic to
+// two namespaces, and stays the same if it is written and parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add(policyExample)
 	f.Add(entries("a, topicNamePrefixes: [x-, x.], topicNames: [x, '5']", "b, otherTopics: true"))
@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 		}
 		list := entriesOf(p)
 		if len(list) > 50 || len(text) > 10_000 {
-			return // the comparison of everything with everything takes its time
+			return // the comparison of all pairs is slow
 		}
 		for rule, n := range offences(list) {
 			if n > 0 {
@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// probes are topics' names on both sides of each entry.
+// probes returns topic names at the boundaries of each entry.
 func probes(list []entry) []string {
 	all := []string{"x", "zzz", "__consumer_offsets"}
 	for _, e := range list {
@@ -60,8 +60,8 @@ func probes(list []entry) []string {
 	return all
 }
 
-// FuzzCheck: whatever namespace and topic are asked for, Check does not panic, agrees with the policy's entries read one by one, and
-// explains a refusal in one and the same sentence each time.
+// FuzzCheck checks that Check never panics, agrees with the policy's entries read one by one, and always explains a refusal with the same
+// sentence.
 func FuzzCheck(f *testing.F) {
 	f.Add("team.a", "foo-app.x")
 	f.Add("team.b", "config-foo")

@@ -14,7 +14,7 @@ type IllegalError struct {
 	// Problems are the problems, one sentence each: what is wrong, where, and what to do. At least one, at most 100. Every pair of entries
 	// that break a rule together is a separate problem.
 	Problems []string
-	// More is how many problems there are beyond those.
+	// More is the number of further problems.
 	More int
 }
 
@@ -41,7 +41,7 @@ func (f *findings) add(format string, args ...any) {
 	f.addEach(1, func(int) string { return fmt.Sprintf(format, args...) })
 }
 
-// addEach adds n problems. Only those that are listed get a text, so that millions of them cost nothing.
+// addEach adds n problems. It formats only those that are listed, so that millions of them cost nothing.
 func (f *findings) addEach(n int, text func(int) string) {
 	listed := min(n, maxListed-len(f.problems))
 	for i := range listed {

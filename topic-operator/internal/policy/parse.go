@@ -22,10 +22,10 @@ const (
 	keyOthers    = "otherTopics"
 )
 
-// Parse reads a policy: one YAML document with these keys, and no others. Several entries of one namespace are taken together.
+// Parse reads a policy: one YAML document with these keys, and no others. Several entries of one namespace are merged.
 //
-// The error is an *IllegalError that holds everything that is wrong, not just the first thing: what is malformed, and every pair of entries
-// that break a rule together.
+// The error is an *IllegalError that lists all problems, not just the first one: malformed entries, and every pair of entries that together
+// break a rule.
 func Parse(data []byte) (*Policy, error) {
 	r := &reader{}
 	if list := r.list(r.document(data)); list != nil {
@@ -40,8 +40,8 @@ func Parse(data []byte) (*Policy, error) {
 	return newPolicy(r.grants, r.namespaces), nil
 }
 
-// reader walks through the YAML. It takes YAML's own tree rather than a struct, because that knows lines, and takes neither topicnames for
-// topicNames nor a number for a text.
+// reader walks through the YAML. It uses YAML's own tree rather than a struct, because the tree has line numbers, and accepts neither
+// topicnames for topicNames nor a number for a text.
 type reader struct {
 	findings
 	grants     []grant
@@ -93,7 +93,7 @@ func (r *reader) list(root *yaml.Node) *yaml.Node {
 	return list
 }
 
-// entry reads what one entry of the list gives to its namespace.
+// entry reads the grants of one entry to its namespace.
 func (r *reader) entry(item *yaml.Node) {
 	fields, ok := r.fields(item, "an entry of '"+keyPolicy+"'", keyNamespace, keyPrefixes, keyNames, keyOthers)
 	if !ok {
@@ -105,7 +105,7 @@ func (r *reader) entry(item *yaml.Node) {
 		r.texts(fields, keyNames, RuleTopicName, "a topic name", kafka.IsTopicName),
 		r.others(fields[keyOthers]))
 	if !ok {
-		return // no namespace to grant it to
+		return // there is no namespace to grant it to
 	}
 	for i := range grants {
 		grants[i].namespace = namespace
@@ -114,7 +114,7 @@ func (r *reader) entry(item *yaml.Node) {
 	r.namespaces = append(r.namespaces, namespace)
 }
 
-// namespace reads the entry's namespace. Kubernetes has no namespaces with dots, but policies that were written for others have.
+// namespace reads the entry's namespace. Kubernetes allows no dots in a namespace, but policies written for other systems contain some.
 func (r *reader) namespace(line int, n *yaml.Node) (string, bool) {
 	switch {
 	case n == nil || isNull(n):
@@ -129,7 +129,7 @@ func (r *reader) namespace(line int, n *yaml.Node) (string, bool) {
 	return "", false
 }
 
-// texts reads a list of prefixes or names. A list that is left out and one without a value are empty.
+// texts reads a list of prefixes or names. A missing list and one without a value are empty.
 func (r *reader) texts(fields map[string]*yaml.Node, key string, rule Rule, what string, legal func(string) bool) []grant {
 	list := fields[key]
 	if list == nil || isNull(list) {
@@ -170,5 +170,5 @@ func (r *reader) others(n *yaml.Node) []grant {
 	return nil
 }
 
-// isTopicPrefix reports whether a topic's name may begin with the text: '.' and '..' are no names, but others begin with them.
+// isTopicPrefix reports whether a topic's name may begin with the text. '.' and '..' are no names, but names may begin with them.
 func isTopicPrefix(text string) bool { return text == "." || text == ".." || kafka.IsTopicName(text) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// entries is a policy with one entry of the given namespace for each of the texts, which hold the other keys in YAML's flow style.
+// entries returns a policy with one entry for each text. A text is a namespace, followed by the other keys in YAML's flow style.
 func entries(texts ...string) string {
 	var b strings.Builder
 	b.WriteString("policy:\n")
@@ -154,7 +154,7 @@ func TestEntriesOfOneNamespaceAreTakenTogether(t *testing.T) {
 	}
 }
 
-// Both entries of each pair are told, with their namespaces and where they stand.
+// Both entries of each pair are reported, with their namespaces and positions.
 func TestEachOffendingPairIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -189,7 +189,7 @@ func TestEachOffendingPairIsNamed(t *testing.T) {
 	}
 }
 
-// Every one of 20,000 prefixes overlaps with every other one, which makes 200 million pairs: they are counted without being looked at.
+// Each of 20,000 prefixes overlaps with all others: 200 million pairs, which Parse counts without comparing them.
 func TestMillionsOfPairsAreCountedAndAHundredListed(t *testing.T) {
 	const n = 20_000
 	found := illegal(t, entries("a, topicNamePrefixes: ["+strings.Repeat("x,", n)+"]"))

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Policy maps each topic to at most one namespace. Parse makes it; it never changes. A nil *Policy is no policy at all: Check allows
+// Policy maps each topic to at most one namespace. Parse creates it; it never changes. A nil *Policy means no policy: Check allows
 // everything.
 type Policy struct {
 	// prefixes are sorted by their texts. None begins with another one, so claim checks only one of them.
 	prefixes []grant
-	// names are the listed topics. None begins with one of the prefixes.
+	// names contains the listed topics. None begins with one of the prefixes.
 	names map[string]grant
-	// others is the grant of topics that match nothing above; its namespace is empty if no namespace has them.
+	// others is the grant of all other topics; its namespace is empty if no namespace has them.
 	others grant
-	// namespaces are all that the policy speaks of, sorted.
+	// namespaces are all namespaces that the policy mentions, sorted.
 	namespaces []string
 }
 
 // Rule is the kind of an entry in a policy.
 type Rule int
 
-// The rules, in the order in which they are tried. A legal policy leaves no room for two of them to disagree.
+// The rules, in the order in which they are tried. In a valid policy, no two of them contradict each other.
 const (
 	// RuleNone: nothing in the policy matches the topic, so no namespace may manage it.
 	RuleNone Rule = iota
@@ -41,7 +41,7 @@ type grant struct {
 	// text is the prefix or the topic's name; empty for otherTopics.
 	text      string
 	namespace string
-	// line is where it stands, counted from 1.
+	// line is the line of the entry, counted from 1.
 	line int
 }
 
@@ -50,7 +50,7 @@ func byText(a, b grant) int {
 	return cmp.Or(cmp.Compare(a.text, b.text), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.line, b.line))
 }
 
-// newPolicy makes a policy of grants that obey the rules.
+// newPolicy creates a policy from grants that obey the rules.
 func newPolicy(grants []grant, namespaces []string) *Policy {
 	p := &Policy{names: map[string]grant{}, namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces)))}
 	for _, g := range grants {
@@ -68,13 +68,13 @@ func newPolicy(grants []grant, namespaces []string) *Policy {
 	return p
 }
 
-// claim returns what gives a topic to a namespace. Its rule is RuleNone, and its namespace empty, if nothing does.
+// claim returns the grant that gives a topic to a namespace. If there is none, its rule is RuleNone and its namespace empty.
 func (p *Policy) claim(topicName string) grant {
 	if g, listed := p.names[topicName]; listed {
 		return g
 	}
-	// Of all prefixes up to the topic's name only the last one can match: what lies between a prefix and a name that begins with it
-	// begins with it too, and no two prefixes do that.
+	// Of all prefixes up to the topic's name only the last one can match: every text between a prefix and a name that begins with it begins
+	// with it too, and no prefix begins with another one.
 	next := sort.Search(len(p.prefixes), func(i int) bool { return p.prefixes[i].text > topicName })
 	if next > 0 && strings.HasPrefix(topicName, p.prefixes[next-1].text) {
 		return p.prefixes[next-1]

@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// entry is an entry of a policy as people write it.
+// entry is an entry of a policy, as a user writes it.
 type entry struct {
 	Namespace         string   `yaml:"namespace"`
 	TopicNamePrefixes []string `yaml:"topicNamePrefixes,omitempty"`
@@ -27,7 +27,7 @@ func render(t *testing.T, list []entry) []byte {
 	return data
 }
 
-// offences are the pairs that break a rule, found by comparing everything with everything.
+// offences counts the pairs that break a rule, by comparing all pairs.
 func offences(list []entry) map[string]int {
 	type item struct{ namespace, text string }
 	var prefixes, names []item
@@ -37,7 +37,7 @@ func offences(list []entry) map[string]int {
 			prefixes = append(prefixes, item{e.Namespace, text})
 		}
 		for _, text := range e.TopicNames {
-			// To list a name twice in one namespace is no offence.
+			// A name that is listed twice in one namespace breaks no rule.
 			if !slices.Contains(names, item{e.Namespace, text}) {
 				names = append(names, item{e.Namespace, text})
 			}
@@ -85,7 +85,7 @@ func told(err *IllegalError) map[string]int {
 	return found
 }
 
-// claimants are the namespaces that a policy gives a topic to, by what its entries say, each read alone.
+// claimants returns the namespaces that a policy gives a topic to, according to each entry alone.
 func claimants(list []entry, topic string) []string {
 	var direct, rest []string
 	for _, e := range list {
@@ -106,7 +106,7 @@ func claimants(list []entry, topic string) []string {
 
 const alphabet = "ab."
 
-// words are all texts over the alphabet of 1 to n letters.
+// words returns all texts of 1 to n letters of the alphabet.
 func words(n int) []string {
 	all, last := []string{}, []string{""}
 	for range n {
@@ -140,8 +140,8 @@ func randomPolicy(random *rand.Rand) []entry {
 	return list
 }
 
-// What Parse says of small policies is what the rules say, read literally; and what the policies then say of every topic is what their
-// entries say, read one by one, which for a legal policy is never two namespaces.
+// Parse accepts exactly the policies that the rules allow. An accepted policy maps each topic as its entries do, which is to one namespace
+// at most.
 func TestRandomPoliciesAreJudgedByTheRulesAndMapEachTopicToOneNamespaceAtMost(t *testing.T) {
 	topics := words(4)
 	verdicts := map[bool]int{}
@@ -191,7 +191,7 @@ func equalCounts(a, b map[string]int) bool {
 	return true
 }
 
-// The order of entries, and of what is in them, means nothing.
+// The order of entries, and of the items in them, has no effect.
 func TestTheOrderOfEntriesMeansNothing(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 2))
@@ -212,7 +212,7 @@ func TestTheOrderOfEntriesMeansNothing(t *testing.T) {
 	}
 }
 
-// entriesOf writes a policy down as entries, in a fixed order.
+// entriesOf converts a policy back to entries, in a fixed order.
 func entriesOf(p *Policy) []entry {
 	list := make([]entry, len(p.namespaces))
 	for i, namespace := range p.namespaces {

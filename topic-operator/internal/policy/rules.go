@@ -8,10 +8,10 @@ import (
 )
 
 // checkRules finds every pair of grants that must not be in one policy. There are three rules: prefixes are disjoint, also within one
-// namespace; no prefix is a prefix of a listed name, whoever lists it; one namespace has otherTopics. Its promise that a topic maps to a
-// single namespace needs a fourth: no two namespaces list one name.
+// namespace; no prefix is a prefix of a listed name of any namespace; only one namespace has otherTopics. That a topic maps to a single
+// namespace requires a fourth: no two namespaces list the same name.
 //
-// It takes time for sorting, and for the pairs that it lists; the others are counted without a look at each.
+// The time is that of sorting plus that of the listed pairs; the other pairs are counted without visiting each.
 func (f *findings) checkRules(grants []grant) {
 	of := func(rule Rule, same func(a, b grant) bool) []grant {
 		kept := slices.DeleteFunc(slices.Clone(grants), func(g grant) bool { return g.rule != rule })
@@ -42,7 +42,7 @@ func sameOwner(a, b grant) bool { return a.text == b.text && a.namespace == b.na
 
 func startsWith(a, b grant) bool { return strings.HasPrefix(b.text, a.text) }
 
-// clashes adds a problem for a with each of the first ones of sorted that it clashes with. All that it clashes with come first.
+// clashes adds a problem for each grant of sorted that a clashes with. These grants must be the first ones of sorted.
 func (f *findings) clashes(a grant, sorted []grant, clash func(a, b grant) bool, tell func(a, b grant) string) {
 	n := sort.Search(len(sorted), func(i int) bool { return !clash(a, sorted[i]) })
 	f.addEach(n, func(i int) string { return tell(a, sorted[i]) })
@@ -70,7 +70,7 @@ func twoOthers(a, b grant) string {
 	return fmt.Sprintf("otherTopics is true at %s and at %s: only one namespace may have the other topics", a.place(), b.place())
 }
 
-// String names the grant for people, with its place.
+// String describes the grant with its place, for messages.
 func (g grant) String() string { return because(g.rule, g.text) + " of " + g.place() }
 
 func (g grant) place() string { return fmt.Sprintf("namespace '%s' (line %d)", g.namespace, g.line) }

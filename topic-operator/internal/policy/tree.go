@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fields returns a mapping's values by their keys. Keys that are not allowed or stand twice are problems, and left out; something else than
-// a mapping is one too.
+// fields returns a mapping's values by their keys. It reports keys that are not allowed or occur twice, and omits them. It also reports a
+// node that is no mapping.
 func (r *reader) fields(n *yaml.Node, what string, allowed ...string) (map[string]*yaml.Node, bool) {
 	if n.Kind != yaml.MappingNode {
 		r.add("line %d: %s must be a mapping with %s, not %s", n.Line, what, keys(allowed), kind(n))
@@ -29,7 +29,7 @@ func (r *reader) fields(n *yaml.Node, what string, allowed ...string) (map[strin
 	return fields, true
 }
 
-// keys lists allowed keys for people.
+// keys formats allowed keys for messages.
 func keys(allowed []string) string {
 	if len(allowed) == 1 {
 		return "the key '" + allowed[0] + "'"
@@ -41,7 +41,7 @@ func isText(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag(
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// kind names what stands at a place, for people.
+// kind describes the kind of a node, for messages.
 func kind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.SequenceNode:

@@ -2,15 +2,15 @@ package policy
 
 import "fmt"
 
-// Violation means that a namespace may not manage a topic, who may, and why.
+// Violation describes that a namespace may not manage a topic, which one may, and why.
 type Violation struct {
-	// Namespace is the one that may not manage the topic, Topic the topic's name in Kafka.
+	// Namespace is the namespace that may not manage the topic, Topic the topic's name in Kafka.
 	Namespace, Topic string
 	// Owner is the only namespace that may; empty if none may.
 	Owner string
 	// Rule is the rule by which Owner may; RuleNone if none may.
 	Rule Rule
-	// Entry is the prefix or the name in the policy that decided; empty with RuleOtherTopics and RuleNone.
+	// Entry is the matching prefix or name in the policy; empty with RuleOtherTopics and RuleNone.
 	Entry string
 }
 
@@ -27,7 +27,7 @@ func (v *Violation) Message() string {
 		v.Topic, v.Owner, because(v.Rule, v.Entry), v.Namespace)
 }
 
-// because names what in the policy decides.
+// because describes the entry of the policy that decides.
 func because(rule Rule, entry string) string {
 	switch rule {
 	case RuleTopicName:

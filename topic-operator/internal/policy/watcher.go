@@ -13,31 +13,31 @@ import (
 // interval gains nothing.
 const DefaultInterval = 2 * time.Second
 
-// Settings configure how a Watcher works, and whom it notifies. All fields are optional.
+// Settings configure a Watcher and its callbacks. All fields are optional.
 type Settings struct {
 	// Interval is the time between two checks of the file; 0 is DefaultInterval.
 	Interval time.Duration
-	// Log takes what happens to the policy.
+	// Log receives the changes and rejections of the policy.
 	Log *slog.Logger
 	// OnChange is called after another valid policy came into force; Current already returns it. It is not called for the policy of Load.
 	// Callers compare before and after for a namespace and a topic.
 	OnChange func(before, after *Policy)
-	// OnRejected is called with the reason when the file's content begins to be refused, or is refused for another reason, so that the
-	// policy in force is not the one in the file; and with nil when the two agree again.
+	// OnRejected is called with the reason when the file's content is rejected first, or for another reason, so that the policy in force is
+	// not the one in the file; and with nil when the two agree again.
 	OnRejected func(reason error)
 }
 
-// Watcher holds the policy in force, and follows its file. It is a manager.Runnable that runs on every replica, so that one that becomes
-// leader has the current policy.
+// Watcher holds the policy in force, and follows its file. It is a manager.Runnable that runs on every replica, so that a new leader has
+// the current policy.
 //
-// It reads and compares rather than wait for notifications of the file system, which miss mounts that the kubelet exchanges. A change
-// comes into force once two looks in a row saw it: one that somebody is in the middle of writing may be legal, and wrong.
+// It reads and compares the file, because notifications of the file system miss mounts that the kubelet exchanges. A change comes into
+// force after two reads in a row returned it: a file that is being written may be valid, and wrong.
 type Watcher struct {
 	path     string
 	settings Settings
 	current  atomic.Pointer[Policy]
 
-	// inForce is the content that the policy in force was read from.
+	// inForce is the content of the policy in force.
 	inForce sighting
 	// seen is the last content of the file, judged the last one that was accepted or rejected.
 	seen, judged sighting
@@ -46,13 +46,13 @@ type Watcher struct {
 // sighting is the result of a check of the file.
 type sighting struct {
 	content string
-	// problem is why it could not be read; empty if it could.
+	// problem is the reason why the file could not be read; empty if it could.
 	problem string
 }
 
-// Load reads the policy, and returns a Watcher that holds it. The error is about a file that can't be read, or wraps an *IllegalError; it
-// stops the start of the operator, because without the policy it would let everybody manage everything
-// (docs/decisions/namespace-policy.md). Without a path there is no policy, and nothing to follow.
+// Load reads the policy, and returns a Watcher that holds it. The error describes a file that can't be read, or wraps an *IllegalError. It
+// stops the start of the operator, which without the policy would allow everybody to manage everything
+// (docs/decisions/namespace-policy.md). Without a path there is no policy, and no file to follow.
 func Load(path string, settings Settings) (*Watcher, error) {
 	if settings.Interval == 0 {
 		settings.Interval = DefaultInterval
@@ -76,10 +76,10 @@ func Load(path string, settings Settings) (*Watcher, error) {
 	return w, nil
 }
 
-// Current returns the policy in force; nil if there is none. It may be called at any time, from anywhere.
+// Current returns the policy in force; nil if there is none. It is safe for concurrent use.
 func (w *Watcher) Current() *Policy { return w.current.Load() }
 
-// NeedLeaderElection means that the Watcher runs on all replicas.
+// NeedLeaderElection returns false: the Watcher runs on all replicas.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start watches the file until the context ends. It never fails: if the file becomes invalid, the last valid policy stays in force.
@@ -99,7 +99,7 @@ func (w *Watcher) Start(ctx context.Context) error {
 	}
 }
 
-// look reads the file, and judges what it saw if that is new and was there at the last look too.
+// look reads the file, and evaluates the content if it is new and the previous read returned the same.
 func (w *Watcher) look() {
 	now := w.read()
 	settled := now == w.seen
@@ -146,7 +146,7 @@ func (w *Watcher) read() sighting {
 	return sighting{content: string(content)}
 }
 
-// parse makes a policy of what was seen. Its errors name the file.
+// parse parses the content of the file. Its errors name the file.
 func (w *Watcher) parse(seen sighting) (*Policy, error) {
 	if seen.problem != "" {
 		return nil, fmt.Errorf("read the namespace policy: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)

@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// A Watcher goes into controller-runtime's manager, and does not wait for the leader's lease.
+// A Watcher runs in controller-runtime's manager, and does not wait for the lease.
 var (
 	_ manager.Runnable               = (*Watcher)(nil)
 	_ manager.LeaderElectionRunnable = (*Watcher)(nil)
 )
 
-// patience bounds each wait of these tests; it is reached only when one fails.
+// patience bounds each wait of these tests; only a failing test reaches it.
 const patience = time.Minute
 
 var (
@@ -34,19 +34,19 @@ var (
 		"otherTopics is true at namespace 'a' (line 2) and at namespace 'b' (line 3)"}
 )
 
-// journal is what a Watcher says, and to whom.
+// journal records what a Watcher logs and reports.
 type journal struct {
 	log bytes.Buffer
-	// told is what the callbacks were called with, in order: "changed to a", "rejected", "in order".
+	// told are the calls of the callbacks, in order: "changed to a", "rejected", "in order".
 	told    []string
 	reasons []error
 	watcher *Watcher
 }
 
-// owner is the namespace that has the other topics.
+// owner returns the namespace that has otherTopics.
 func owner(p *Policy) string { return p.claim("anything").namespace }
 
-// follow loads a policy; its looks at the file are the test's to take.
+// follow loads a policy. The test itself triggers the checks of the file.
 func follow(t *testing.T, path string) *journal {
 	t.Helper()
 	j := &journal{}
@@ -73,7 +73,7 @@ func follow(t *testing.T, path string) *journal {
 	return j
 }
 
-// holds looks at the file, twice as a change needs, and checks who has the other topics and what was told since the beginning.
+// holds checks the file twice, because a change needs that, and compares the namespace of otherTopics and all reports so far.
 func (j *journal) holds(t *testing.T, namespace string, told ...string) {
 	t.Helper()
 	j.watcher.look()
@@ -159,7 +159,7 @@ func TestAChangeCountsOnlyWhenTwoLooksInARowSawIt(t *testing.T) {
 	path := policyFile(t, ofA)
 	j := follow(t, path)
 	long := ofB + "- {namespace: c, topicNames: [x, y]}\n"
-	// Somebody writes piece by piece; each piece is a policy of its own, or none.
+	// A writer may write piece by piece; each piece is another policy, or an illegal one.
 	for _, n := range []int{0, 5, len(ofB), len(long) - 3} {
 		write(t, path, long[:n])
 		j.watcher.look()
@@ -247,7 +247,7 @@ func TestABriefMistakeThatNoTwoLooksSawIsNeverTold(t *testing.T) {
 	j.holds(t, "a")
 }
 
-// The ways in which files change, with the Watcher running as the operator runs it.
+// The ways in which files change, with the Watcher running as in the operator.
 func TestARunningWatcherFollows(t *testing.T) {
 	for name, begin := range map[string]func(t *testing.T) (path string, change func(content string)){
 		"a file that is written over": func(t *testing.T) (string, func(string)) {
@@ -281,7 +281,7 @@ func TestARunningWatcherFollows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			change(ofB) // before the start, which must not be missed
+			change(ofB) // a change before the start must be noticed
 			stop := start(t, w)
 			receive(t, changes, "b")
 			change(ofA)
@@ -296,7 +296,7 @@ func TestARunningWatcherFollows(t *testing.T) {
 	}
 }
 
-// configMapMount is a folder as the kubelet makes it: policy.yaml leads through ..data to a folder of the day, and a change exchanges
+// configMapMount returns a folder like the kubelet's: policy.yaml links through ..data to a folder with a timestamp, and a change replaces
 // ..data.
 func configMapMount(t *testing.T) (string, func(string)) {
 	mount := t.TempDir()
@@ -366,7 +366,7 @@ func TestAWatcherRunsOnEveryReplica(t *testing.T) {
 	}
 }
 
-// start runs a Watcher; calling stop ends it and waits for that.
+// start runs a Watcher; stop ends it and waits for its end.
 func start(t *testing.T, w *Watcher) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// Subcommand is the argument by which the program's user calls Command.
+// Subcommand is the program's argument that calls Command.
 const Subcommand = "release"
 
 // Usage describes how to call the subcommand.
@@ -41,8 +41,8 @@ type flags struct {
 	all, yes                                 bool
 }
 
-// Command carries out the subcommand with the arguments that follow it, and returns the exit status. The question goes to stderr, and the
-// answer is read from stdin.
+// Command runs the subcommand with the arguments that follow it, and returns the exit status. It prints the question to stderr, and reads
+// the answer from stdin.
 func Command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f, err := parse(args)
 	switch {
@@ -103,7 +103,7 @@ func (f flags) connect() (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// run shows what would be released, asks, and does it.
+// run lists the KafkaTopics to release, asks for confirmation, and releases them.
 func (f flags) run(ctx context.Context, c client.Client, stdin io.Reader, stdout, stderr io.Writer) int {
 	selector, _ := labels.Parse(f.selector) // checked by parse
 	topics, err := held(ctx, c, func(kt *v1.KafkaTopic) bool { return f.all || !kt.DeletionTimestamp.IsZero() },
@@ -145,12 +145,12 @@ func show(w io.Writer, topics []v1.KafkaTopic) {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kt.Namespace, kt.Name, kt.TopicName(), since)
 	}
-	_ = table.Flush() // a terminal that is gone needs no table
+	_ = table.Flush() // a closed terminal needs no table
 }
 
 func confirmed(stdin io.Reader, stderr io.Writer, n int) bool {
 	fmt.Fprintf(stderr, "Remove the finalizer %s from %d KafkaTopics? Their topics stay in Kafka. [y/N] ", v1.FinalizerTopicOperator, n)
-	answer, _ := bufio.NewReader(stdin).ReadString('\n') // no answer is no
+	answer, _ := bufio.NewReader(stdin).ReadString('\n') // no answer means no
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
 		return true

@@ -20,18 +20,18 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
-// Leaver knows which KafkaTopics to release (docs/decisions/leaving.md) when the operator stops: those in namespaces that are terminating,
-// and those of Kafka clusters whose Kafka is being deleted. Kubernetes stops the operator before it deletes the objects of its namespace,
-// and nobody would release them then.
+// Leaver selects the KafkaTopics to release (docs/decisions/leaving.md) when the operator stops: those in terminating namespaces, and those
+// of Kafka clusters whose Kafka is being deleted. Kubernetes stops the operator before it deletes the objects of its namespace, and nothing
+// would release them then.
 //
-// It runs on the leader, where it takes note of the Kafkas that exist: one that is gone at the end was deleted, and one that never
-// existed says nothing. Without the right to read Kafkas only namespaces count.
+// It runs on the leader, where it records the Kafkas that exist: one that no longer exists at the end was deleted, and one that never
+// existed proves nothing. Without permission to read Kafkas, it checks only namespaces.
 type Leaver struct {
 	// Client reads from and writes to the API server, without a cache.
 	Client client.Client
-	// Namespaces are the watched ones; none means all.
+	// Namespaces are the watched namespaces; empty means all.
 	Namespaces []string
-	// Selects reports whether a KafkaTopic's labels make it the operator's business.
+	// Selects reports whether the operator's label selector matches a KafkaTopic's labels.
 	Selects func(labels map[string]string) bool
 	// Interval is how often to list the Kafkas.
 	Interval time.Duration
@@ -43,7 +43,7 @@ type Leaver struct {
 	kafkas map[types.NamespacedName]types.UID
 }
 
-// Start takes note of the Kafkas until ctx ends. It is part of manager.Runnable.
+// Start records the Kafkas until ctx ends. It implements manager.Runnable.
 func (l *Leaver) Start(ctx context.Context) error {
 	l.mu.Lock()
 	l.leads = true
@@ -62,10 +62,10 @@ func (l *Leaver) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection is true: only the leader releases anything.
+// NeedLeaderElection returns true: only the leader releases anything.
 func (l *Leaver) NeedLeaderElection() bool { return true }
 
-// note remembers the Kafkas that exist now. It forgets none: a Kafka that is gone was deleted.
+// note records the Kafkas that exist now. It removes none: a Kafka that no longer exists was deleted.
 func (l *Leaver) note(ctx context.Context) error {
 	var errs []error
 	for _, ns := range l.scopes() {
@@ -87,7 +87,7 @@ func (l *Leaver) note(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// scopes are the namespaces to list in; the empty one means all.
+// scopes returns the namespaces to list in; the empty one means all.
 func (l *Leaver) scopes() []string {
 	if len(l.Namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
@@ -131,7 +131,7 @@ type doomedTopic struct {
 	why string
 }
 
-// doomed returns the KafkaTopics to release. Those whose state can't be read are kept.
+// doomed returns the KafkaTopics to release. It omits those whose state can't be read.
 func (l *Leaver) doomed(ctx context.Context) ([]doomedTopic, error) {
 	var (
 		doomed []doomedTopic
@@ -177,7 +177,7 @@ func (l *Leaver) doomed(ctx context.Context) ([]doomedTopic, error) {
 
 func (l *Leaver) selected(kt *v1.KafkaTopic) bool { return l.Selects(kt.Labels) }
 
-// isDeleted reports whether a Kafka that existed is gone, or about to go.
+// isDeleted reports whether a Kafka that existed was deleted, or is being deleted.
 func (l *Leaver) isDeleted(ctx context.Context, key types.NamespacedName, uid types.UID) bool {
 	kafka := &metav1.PartialObjectMetadata{}
 	kafka.SetGroupVersionKind(v1.GroupVersion.WithKind("Kafka"))
@@ -185,8 +185,8 @@ func (l *Leaver) isDeleted(ctx context.Context, key types.NamespacedName, uid ty
 	return apierrors.IsNotFound(err) || err == nil && (kafka.UID != uid || !kafka.DeletionTimestamp.IsZero())
 }
 
-// isTerminating reports whether a namespace is being deleted. Most operators may not read namespaces, so it tries, without effect, to
-// create what they may: the API server rejects that in a terminating namespace with a distinct error.
+// isTerminating reports whether a namespace is being deleted. Most operators may not read namespaces, so it tries, as a dry run, to create
+// an object that they may create: the API server rejects that in a terminating namespace with a distinct error.
 func isTerminating(ctx context.Context, c client.Client, namespace string) (bool, error) {
 	name := metav1.ObjectMeta{Namespace: namespace, GenerateName: "topic-operator-"}
 	regarding := corev1.ObjectReference{APIVersion: v1.GroupVersion.String(), Kind: "KafkaTopic", Namespace: namespace}
@@ -205,7 +205,7 @@ func isTerminating(ctx context.Context, c client.Client, namespace string) (bool
 			return true, nil
 		case err == nil, apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 			return false, nil
-		case apierrors.IsNotFound(err): // the namespace is gone, with all that was in it
+		case apierrors.IsNotFound(err): // the namespace and all its objects were deleted
 			return false, nil
 		}
 	}

@@ -44,8 +44,8 @@ func held(ctx context.Context, c client.Reader, wanted func(*v1.KafkaTopic) bool
 	}
 }
 
-// free removes the operator's finalizer from an object, and no other. An object that is gone, or whose name another one took, is left
-// alone.
+// free removes the operator's finalizer from an object, and no other. It leaves an object alone that was deleted, or replaced by another
+// one with the same name.
 func free(ctx context.Context, c client.Client, kt *v1.KafkaTopic) error {
 	key, uid := client.ObjectKeyFromObject(kt), kt.UID
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -53,7 +53,7 @@ func free(ctx context.Context, c client.Client, kt *v1.KafkaTopic) error {
 		if kt.UID != uid || len(rest) == len(kt.Finalizers) {
 			return nil
 		}
-		// Bound to the version that was read: the patch replaces the whole list.
+		// With the resourceVersion that was read, because the patch replaces the whole list.
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": kt.ResourceVersion, "finalizers": rest}})
 		if err != nil {
 			return err

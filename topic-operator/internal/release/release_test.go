@@ -28,7 +28,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
-// server is the API server of all tests of this package; without one, missing says why.
+// server is the API server that the tests of this package share. If it could not start, missing is the reason.
 var (
 	server  *envtest.Environment
 	missing error
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 func run(m *testing.M) int {
 	SetDefaultEventuallyTimeout(20 * time.Second)
 	if missing = startServer(); missing == nil {
-		defer func() { _ = server.Stop() }() // it ends with the process at the latest
+		defer func() { _ = server.Stop() }() // it ends with this process at the latest
 	}
 	return m.Run()
 }
@@ -104,7 +104,7 @@ func (w *world) namespace() string {
 	return ns.Name
 }
 
-// user is somebody with these rights in these namespaces, and no others.
+// user returns a client with these rights in these namespaces only.
 func (w *world) user(rules []rbacv1.PolicyRule, namespaces ...string) client.Client {
 	w.t.Helper()
 	name := "user-of-" + namespaces[0]
@@ -122,7 +122,7 @@ func (w *world) user(rules []rbacv1.PolicyRule, namespaces ...string) client.Cli
 	return c
 }
 
-// ours are the rights that config/topic-operator/rbac gives.
+// ours returns the rules of config/topic-operator/rbac.
 func (w *world) ours() []rbacv1.PolicyRule {
 	w.t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, "config", "topic-operator", "rbac", "role.yaml"))
@@ -132,7 +132,7 @@ func (w *world) ours() []rbacv1.PolicyRule {
 	return role.Rules
 }
 
-// strimzis are the rights of Strimzi's standalone Topic Operator (02-Role-strimzi-topic-operator.yaml).
+// strimzis are the rules of Strimzi's standalone Topic Operator (02-Role-strimzi-topic-operator.yaml).
 var strimzis = []rbacv1.PolicyRule{
 	{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics"},
 		Verbs: []string{"get", "list", "watch", "create", "patch", "update", "delete"}},
@@ -146,7 +146,7 @@ func (w *world) topic(namespace, name, cluster string, finalizers ...string) {
 	w.Expect(w.admin.Create(w.t.Context(), kt)).To(Succeed())
 }
 
-// finalizers lists the objects of a namespace with their finalizers.
+// finalizers returns the finalizers of a namespace's objects, by name.
 func (w *world) finalizers(namespace string) map[string]string {
 	w.t.Helper()
 	list := &v1.KafkaTopicList{}
@@ -170,7 +170,7 @@ func (w *world) deleteNamespace(name string) {
 
 const foreign = "example.com/other"
 
-// leaver returns the Leaver of an operator that leads, in the namespaces; log holds its lines.
+// leaver returns the Leaver of an operator that leads; log receives its lines.
 func (w *world) leaver(c client.Client, log *strings.Builder, namespaces ...string) *Leaver {
 	w.t.Helper()
 	l := &Leaver{Client: c, Namespaces: namespaces, Interval: time.Hour, Log: logging.New(log, logging.Options{}),

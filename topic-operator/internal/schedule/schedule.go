@@ -1,4 +1,4 @@
-// Package schedule decides when a converged KafkaTopic is reconciled again. It is pure: it reads no clock.
+// Package schedule decides when to reconcile a ready KafkaTopic again. It is pure: it reads no clock.
 package schedule
 
 import (
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// slots is the number of moments within an interval at which topics fall due. Spreading smooths the load; falling due together
-// in slots lets the checks of many topics share two requests.
+// slots is the number of moments within an interval at which passes start. The distribution smooths the load, and passes that start
+// together share two requests.
 const slots = 60
 
-// Next returns how long after now the object named by key falls due again: at its own fixed moment of each interval, which depends on
-// the key alone, so that it survives restarts and no two passes are further apart than the interval.
+// Next returns the delay until the next pass over the object with this key: a fixed moment of each interval, which depends only on the key.
+// So it survives restarts, and no two passes are further apart than the interval.
 func Next(key string, interval time.Duration, now time.Time) time.Duration {
 	// A hash that mixes well: with FNV, topic-1, topic-2 and so on are neighbours in time as they are in name.
 	sum := sha256.Sum256([]byte(key))

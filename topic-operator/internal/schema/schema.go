@@ -1,5 +1,5 @@
-// Package schema finds out which fields of a KafkaTopic the API server keeps. Another CustomResourceDefinition than the operator's, such as
-// Strimzi's, drops status.clusterId and spec.managed in silence (docs/decisions/pruned-fields.md).
+// Package schema finds out which fields of a KafkaTopic the API server keeps. A CustomResourceDefinition other than the operator's, such as
+// Strimzi's, silently drops status.clusterId and spec.managed (docs/decisions/pruned-fields.md).
 package schema
 
 import (
@@ -27,39 +27,40 @@ type Getter func(ctx context.Context, path string) ([]byte, error)
 type Options struct {
 	// Get reads the schema that the API server publishes.
 	Get Getter
-	// Client asks the API server what it would store; nothing is stored.
+	// Client sends dry runs to the API server; they store nothing.
 	Client client.Client
 	// Interval is the time between two reads of the published schema.
 	Interval time.Duration
-	// Changed is called when the API server begins or ceases to keep the clusterId. It must not block.
+	// Changed is called when the API server starts or stops keeping the clusterId. It must not block.
 	Changed func(keepsClusterID bool)
 	Log     logr.Logger
 }
 
-// Watcher knows which fields the API server keeps. It implements manager.Runnable.
+// Watcher tracks which fields the API server keeps. It implements manager.Runnable.
 type Watcher struct {
 	options Options
 	// wake wakes up Start.
 	wake chan struct{}
 
 	mu sync.Mutex
-	// drops: the clusterId is dropped. from is the schema document that shows it, or that was current when the answer to a patch did.
+	// drops means that the API server drops the clusterId. from identifies the schema document that shows it, or that was current when the
+	// answer to a patch showed it.
 	drops bool
 	from  string
-	// blind: the schema could not be read, and this was logged.
+	// blind means that the schema could not be read, and that this was logged.
 	blind bool
-	// managed: spec.managed is dropped, and this was logged.
+	// managed means that the API server drops spec.managed, and that this was logged.
 	managed bool
 	// last is the result of the last read.
 	last published
 }
 
-// New returns a Watcher that takes the API server to keep everything, until it learns otherwise.
+// New returns a Watcher that assumes that the API server keeps everything, until something shows the opposite.
 func New(o Options) *Watcher {
 	return &Watcher{options: o, wake: make(chan struct{}, 1)}
 }
 
-// KeepsClusterID reports whether the API server keeps status.clusterId, as far as known.
+// KeepsClusterID reports whether the API server keeps status.clusterId; true until something shows the opposite.
 func (w *Watcher) KeepsClusterID() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,11 +73,11 @@ func (w *Watcher) DroppedClusterID() {
 	w.set(false, "")
 	select {
 	case w.wake <- struct{}{}:
-	default: // it is awake already
+	default: // a wake-up is pending already
 	}
 }
 
-// KeepsManaged asks the API server whether it would store spec.managed of an object. Nothing is stored.
+// KeepsManaged asks the API server, in a dry run, whether it would store spec.managed of an object.
 func (w *Watcher) KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, error) {
 	probe := &v1.KafkaTopic{}
 	probe.Namespace, probe.Name = kt.Namespace, kt.Name
@@ -87,7 +88,7 @@ func (w *Watcher) KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, er
 	return probe.Spec != nil && probe.Spec.Managed != nil, nil
 }
 
-// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby knows the schema when it is elected.
+// NeedLeaderElection implements manager.LeaderElectionRunnable: a standby has the schema when it is elected.
 func (w *Watcher) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -119,7 +120,7 @@ func (w *Watcher) Look(ctx context.Context) {
 
 // published is the content of the published schema.
 type published struct {
-	// path is where the index has the document, and sum identifies what is in it.
+	// path is the document's path in the index, and sum the hash of its content.
 	path, sum          string
 	clusterID, managed bool
 }
@@ -158,8 +159,8 @@ var (
 	errDropsClusterID = errors.New("the CustomResourceDefinition of KafkaTopics drops status.clusterId")
 )
 
-// set notes whether the clusterId is kept, by the document of this sum; empty is the answer to a patch, which overrules the document that
-// was read last, as long as no other one is published.
+// set records whether the API server keeps the clusterId, according to the document with this sum. An empty sum stands for the answer to a
+// patch, which overrules the last document until another one is published.
 func (w *Watcher) set(keeps bool, sum string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,16 +208,16 @@ type object struct {
 	} `json:"x-kubernetes-group-version-kind"`
 }
 
-// keeps reports whether a field of a part of the object is kept.
+// keeps reports whether the schema keeps a field of a part of the object.
 func (o object) keeps(part, field string) bool {
 	p, ok := o.Properties[part]
 	_, named := p.Properties[field]
 	return o.Preserves || ok && (named || p.Preserves)
 }
 
-// read asks the API server for the schema. The index names the document by its contents, so that it is fetched again only when it changed;
-// and as long as a field is dropped: the index may name an earlier document for minutes after the CustomResourceDefinition was applied
-// again (seen with Kubernetes 1.36), while the document itself is the current one.
+// read reads the schema from the API server. The index names the document by its content, so read fetches it again only after a change, or
+// while it drops a field: after the CustomResourceDefinition was applied again, the index may name an earlier document for minutes (seen
+// with Kubernetes 1.36), while the document itself is the current one.
 func (w *Watcher) read(ctx context.Context) (published, error) {
 	var all index
 	if _, err := w.get(ctx, "/openapi/v3", &all); err != nil {
@@ -232,7 +233,7 @@ func (w *Watcher) read(ctx context.Context) (published, error) {
 	if last.path == at && last.clusterID && last.managed {
 		return last, nil
 	}
-	current, _, _ := strings.Cut(at, "?") // without the hash of what the index knows
+	current, _, _ := strings.Cut(at, "?") // without the hash, which may be old
 	var d document
 	data, err := w.get(ctx, current, &d)
 	if err != nil {

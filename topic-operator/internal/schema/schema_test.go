@@ -14,7 +14,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 )
 
-// apiServer publishes a schema.
+// apiServer stubs an API server that publishes a schema.
 type apiServer struct {
 	mu             sync.Mutex
 	version        int
@@ -72,7 +72,7 @@ func TestTheSchemaIsFollowed(t *testing.T) {
 		w.Look(t.Context())
 		w.Look(t.Context())
 		if looks++; c.status != oursStatus || c.spec != oursSpec {
-			looks++ // what drops a field is looked at each time
+			looks++ // a schema that drops a field is read each time
 		}
 		if w.KeepsClusterID() != c.keeps || s.fetched != looks {
 			t.Fatalf("%d: keeps: %t, after %d documents", i, w.KeepsClusterID(), s.fetched)
@@ -89,7 +89,7 @@ func TestTheSchemaIsFollowed(t *testing.T) {
 	}
 }
 
-// What the API server answers to a patch counts more than what it publishes, until it publishes something else.
+// The API server's answer to a patch overrules the schema that it publishes, until it publishes another one.
 func TestTheAnswerToAPatchOverrulesTheSchema(t *testing.T) {
 	s := &apiServer{}
 	w := s.watcher()
@@ -153,13 +153,13 @@ func TestTheWatcherLooksAtOnceAndWhenAPatchSaysSo(t *testing.T) {
 	}
 }
 
-// The index of a real API server named the earlier document for as long as anybody looked.
+// The index of a real API server kept naming the earlier document.
 func TestADocumentIsReadThoughTheIndexIsBehind(t *testing.T) {
 	s := &apiServer{}
 	w := s.watcher()
 	s.publish(strimziStatus, strimziSpec)
 	w.Look(t.Context())
-	s.status, s.spec = oursStatus, oursSpec // the index stays as it was
+	s.status, s.spec = oursStatus, oursSpec // the index stays
 	w.Look(t.Context())
 	if !w.KeepsClusterID() {
 		t.Error("status.clusterId is kept again, and that is not noticed")

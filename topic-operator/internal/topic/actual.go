@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Actual is a topic as Kafka has it.
+// Actual is the state of a topic in Kafka.
 type Actual struct {
 	Topic  kafka.Topic
 	Config map[string]kafka.ConfigEntry
@@ -14,12 +14,12 @@ type Actual struct {
 	Reassignments map[int32]kafka.Reassignment
 }
 
-// NeedsReassignments reports whether the replication factor seems to differ from the desired one, so that ongoing reassignments
-// have to be known before anything is said about it.
+// NeedsReassignments reports whether the replication factor seems to differ from the desired one, so that the ongoing reassignments have to
+// be read first.
 func (a Actual) NeedsReassignments(d Desired) bool { return len(a.differingReplicas(d)) > 0 }
 
-// MayHaveMoved reports whether the replication factor of a partition differs from the desired one although nothing moves it: a reassignment
-// may have ended after the topic was read, and a broker may show for a while what was before.
+// MayHaveMoved reports whether the replication factor of a partition differs from the desired one without an ongoing reassignment: one may
+// have ended after the topic was read, and a broker may still show the previous state.
 func (a Actual) MayHaveMoved(d Desired) bool {
 	return slices.ContainsFunc(a.differingReplicas(d), func(index int32) bool { _, moving := a.Reassignments[index]; return !moving })
 }

@@ -16,16 +16,16 @@ const brokerDefault = -1
 // Desired is the desired state of a topic, in Kafka's terms.
 type Desired struct {
 	Name string
-	// Partitions and Replicas are -1 where the KafkaTopic leaves them to Kafka.
+	// Partitions and Replicas are -1 if the KafkaTopic leaves them to Kafka.
 	Partitions int32
 	Replicas   int16
-	// Config are the values in Kafka's text form.
+	// Config contains the values in Kafka's text form.
 	Config map[string]string
-	// Named are the throttles that the KafkaTopic named before, as its status remembers (docs/decisions/throttles.md).
+	// Named contains the throttles that the KafkaTopic named before, according to its status (docs/decisions/throttles.md).
 	Named []string
 }
 
-// DesiredOf reads the specification of a KafkaTopic. A specification that can't be put in Kafka's terms is a Refusal.
+// DesiredOf reads the specification of a KafkaTopic. It returns a Refusal for a specification that can't be expressed in Kafka's terms.
 func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 	if kt.Spec == nil {
 		return Desired{}, &Refusal{Reason: v1.ReasonNotSupported,
@@ -39,7 +39,7 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 	if kt.Spec.Replicas != nil {
 		d.Replicas = int16(*kt.Spec.Replicas) // the schema bounds it to 1..32767
 	}
-	// What no request can carry is rejected here: it must not travel with other topics.
+	// A topic that no request can contain is rejected here: it must not fail a batch with other topics.
 	if err := kafka.CheckTopicName(d.Name); err != nil {
 		return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}
 	}
@@ -48,7 +48,7 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 		text, err := value.Text()
 		switch {
 		case errors.Is(err, v1.ErrNullConfigValue):
-			// Kafka's own answer to a null value; not asking saves the round trip and the half-applied change.
+			// The message is Kafka's own for a null value. Without the request, there is no round trip and no half-applied change.
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError,
 				Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
 		case err != nil:

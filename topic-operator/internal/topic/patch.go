@@ -23,7 +23,7 @@ func StatusPatch(resourceVersion string, before, after v1.KafkaTopicStatus) ([]b
 	})
 }
 
-// statusChanges are the fields of a status that differ, with their new values; nil removes a field.
+// statusChanges returns the fields of a status that differ, with their new values; nil removes a field.
 func statusChanges(before, after v1.KafkaTopicStatus) map[string]any {
 	changes := map[string]any{}
 	text := func(key, old, new string) {
@@ -47,7 +47,7 @@ func statusChanges(before, after v1.KafkaTopicStatus) map[string]any {
 	return changes
 }
 
-// operation is one of a JSON patch (RFC 6902).
+// operation is an operation of a JSON patch (RFC 6902).
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -55,9 +55,9 @@ type operation struct {
 }
 
 // ClaimPatches returns the JSON patches that turn a status without a clusterId into one with it, bound to the object's resource version.
-// The API server refuses both (Invalid) if the object has a clusterId after all: a version that was read while another
-// CustomResourceDefinition dropped the field reads otherwise under the operator's own. The second patch is for an object whose status is
-// there, and the first for one without any. A status that reads as empty may be either.
+// The API server rejects both (Invalid) if the object does have a clusterId: a version that was read while another CustomResourceDefinition
+// dropped the field has it under the operator's own definition. The second patch is for an object with a status, and the first for one
+// without any. A status that reads as empty may be either.
 func ClaimPatches(resourceVersion string, before, after v1.KafkaTopicStatus) ([][]byte, error) {
 	bound := operation{Op: "replace", Path: "/metadata/resourceVersion", Value: resourceVersion}
 	changes := statusChanges(before, after)

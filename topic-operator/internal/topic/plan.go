@@ -10,7 +10,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Refusal explains what the operator, or Kafka, refuses to do, as the reason and message of a condition.
+// Refusal is something that the operator or Kafka refuses to do, as the reason and message of a condition.
 type Refusal struct {
 	Reason  string
 	Message string
@@ -21,7 +21,7 @@ type Refusal struct {
 // String returns "Reason: message".
 func (r Refusal) String() string { return r.Reason + ": " + r.Message }
 
-// Rules are the operator's settings that bear on a plan.
+// Rules are the operator's settings that apply to a plan.
 type Rules struct {
 	// Alterable describes which keys may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG); nil allows all. It does not limit creation.
 	Alterable func(key string) bool
@@ -35,16 +35,16 @@ type Plan struct {
 	Alter *kafka.ConfigChange
 	// Increase is nil if there are enough partitions.
 	Increase *kafka.PartitionIncrease
-	// Refusals are the differences that stay. They hold nothing else up (docs/decisions/what-is-changed.md).
+	// Refusals are the differences that remain. They do not block the changes (docs/decisions/what-is-changed.md).
 	Refusals []Refusal
-	// Kept are the settings of a topic of Kafka's own that the KafkaTopic does not name, as key=value.
+	// Kept contains the settings of an internal topic of Kafka that the KafkaTopic does not name, as key=value.
 	Kept []string
 }
 
 // Changes reports whether the plan changes anything in Kafka.
 func (p Plan) Changes() bool { return p.Alter != nil || p.Increase != nil }
 
-// Compare plans the way from an existing topic to the desired one.
+// Compare returns the changes from an existing topic to the desired one.
 func Compare(d Desired, a Actual, rules Rules) Plan {
 	p := Plan{Alter: compareConfig(d, a, rules), Kept: kept(d, a)}
 	switch have := int32(len(a.Topic.Partitions)); { // Kafka counts partitions in 32 bits
@@ -61,9 +61,9 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	return p
 }
 
-// compareConfig sets what differs, and deletes what was set on the topic itself and is not desired (docs/decisions/what-is-changed.md).
-// Inherited values are never touched; nor are throttles that the KafkaTopic never named, since whoever moves partitions set them and will
-// remove them; nor is anything deleted of a topic of Kafka's own, whose data would not outlive it.
+// compareConfig sets the values that differ, and deletes those that were set on the topic itself and are not desired
+// (docs/decisions/what-is-changed.md). It never touches inherited values, nor throttles that the KafkaTopic never named, which a
+// reassignment tool set and will remove. It deletes nothing of an internal topic of Kafka, whose data might be lost with it.
 func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(d.Name)}
 	for key, want := range d.Config {
@@ -89,7 +89,7 @@ func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	return &change
 }
 
-// deletable reports whether a setting of the topic may be deleted that the KafkaTopic does not name.
+// deletable reports whether a setting of the topic that the KafkaTopic does not name may be deleted.
 func deletable(key string, d Desired, a Actual, rules Rules) bool {
 	if isThrottle(key) {
 		return slices.Contains(d.Named, key)
@@ -97,7 +97,7 @@ func deletable(key string, d Desired, a Actual, rules Rules) bool {
 	return !a.Topic.Internal && rules.alterable(key)
 }
 
-// kept are the settings of a topic of Kafka's own that the KafkaTopic does not name, sorted.
+// kept returns the settings of an internal topic of Kafka that the KafkaTopic does not name, sorted.
 func kept(d Desired, a Actual) (settings []string) {
 	if !a.Topic.Internal {
 		return nil
@@ -126,7 +126,7 @@ func Warnings(d Desired, rules Rules) []Refusal {
 	return warnings
 }
 
-// KeptWarning describes which settings of a topic of Kafka's own stay; empty if none do.
+// KeptWarning returns a warning with the settings of an internal topic of Kafka that stay; empty if there are none.
 func (p Plan) KeptWarning(name string) []Refusal {
 	if len(p.Kept) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (p Plan) KeptWarning(name string) []Refusal {
 			strings.Join(p.Kept, ", "))}}
 }
 
-// listReplicas describes how many replicas partitions have: those of one number together, in the order of their first partition.
+// listReplicas formats the numbers of replicas of partitions: it groups partitions with the same number, ordered by the first partition.
 func (a Actual) listReplicas(partitions []int32) string {
 	var counts []int
 	groups := map[int][]int32{}

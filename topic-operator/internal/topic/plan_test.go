@@ -15,7 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// have builds an existing topic with as many partitions as replica lists.
+// have returns an existing topic with one partition for each replica list.
 func have(replicas ...[]int32) Actual {
 	a := Actual{Topic: kafka.Topic{Name: "t", ID: kafka.TopicID{1}}, Config: map[string]kafka.ConfigEntry{}}
 	for i, r := range replicas {
@@ -41,7 +41,7 @@ func only(keys ...string) Rules {
 	return Rules{Alterable: func(key string) bool { return slices.Contains(keys, key) }}
 }
 
-// describe returns what the plan does, in words.
+// describe returns the plan in words.
 func describe(p Plan) string {
 	var parts []string
 	if p.Alter != nil {
@@ -160,7 +160,7 @@ func TestWarnings(t *testing.T) {
 	g.Expect(messages(only())).To(HaveLen(4))
 }
 
-// apply is a Kafka that does what it is told.
+// apply returns the topic after Kafka has executed the plan.
 func apply(a Actual, p Plan) Actual {
 	after := Actual{Topic: a.Topic, Config: maps.Clone(a.Config)}
 	after.Topic.Partitions = slices.Clone(a.Topic.Partitions)
@@ -181,7 +181,7 @@ func apply(a Actual, p Plan) Actual {
 	return after
 }
 
-// Whatever the two sides are: one plan settles it, it touches nothing it has no business with, and it never shrinks anything.
+// For any two sides, one plan settles the difference. It changes nothing that it must not change, and never shrinks anything.
 func TestAPlanConvergesAndTouchesOnlyWhatItMay(t *testing.T) {
 	keys := []string{"a", "b", "c", "d", "leader.replication.throttled.replicas"}
 	r := rand.New(rand.NewPCG(7, 11))

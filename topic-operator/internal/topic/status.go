@@ -16,11 +16,11 @@ type State int
 const (
 	// Ready means that the topic is as desired.
 	Ready State = iota
-	// Failed means that it is not, for the reason in Outcome.Failure.
+	// Failed means that the topic is not as desired, for the reason in Outcome.Failure.
 	Failed
 	// Paused means that the user paused the reconciliation (docs/decisions/unmanaged-and-paused.md).
 	Paused
-	// Unmanaged means that the topic is not the operator's business (docs/decisions/unmanaged-and-paused.md).
+	// Unmanaged means that the operator does not manage the topic (docs/decisions/unmanaged-and-paused.md).
 	Unmanaged
 )
 
@@ -29,17 +29,18 @@ type Outcome struct {
 	State State
 	// Failure is set with Failed.
 	Failure Refusal
-	// Stalled, with Failed: the failure does not pass by itself.
+	// Stalled, with Failed, means that the failure is not temporary.
 	Stalled bool
-	// Warnings accompany Ready. What a status remembers of throttles stays with other outcomes, but for those in Gone.
+	// Warnings accompany Ready. With other outcomes, the throttle warnings of the status stay, except for those in Gone.
 	Warnings []Refusal
-	// Gone are throttles that the KafkaTopic named once, and that its topic has no longer.
+	// Gone contains throttles that the KafkaTopic named once, and that its topic no longer has.
 	Gone []string
-	// StillUnmanaged, with Failed, keeps telling that the KafkaTopic is unmanaged.
+	// StillUnmanaged, with Failed, keeps the condition Unmanaged.
 	StillUnmanaged bool
-	// Claimed is the topic that the pass found or made; nil if it found out nothing about it.
+	// Claimed is the topic that the pass found or created; nil if neither.
 	Claimed *Claim
-	// ConditionsOnly leaves everything else in the status alone: it is another operator's (docs/decisions/another-cluster.md).
+	// ConditionsOnly leaves everything else in the status alone, because it belongs to another operator
+	// (docs/decisions/another-cluster.md).
 	ConditionsOnly bool
 }
 
@@ -47,11 +48,11 @@ type Outcome struct {
 type Claim struct {
 	Name string
 	ID   kafka.TopicID
-	// ClusterID is the Kafka cluster that the topic was seen in; empty if its id is unknown (docs/topic-operator/ownership.md).
+	// ClusterID is the Kafka cluster of the topic; empty if its id is unknown (docs/topic-operator/ownership.md).
 	ClusterID string
 }
 
-// into writes the claim into a status. What it does not know stays as it was.
+// into writes the claim into a status. It keeps the fields that the claim lacks.
 func (c Claim) into(status *v1.KafkaTopicStatus) {
 	status.TopicName = c.Name
 	if !c.ID.IsZero() {
@@ -62,14 +63,14 @@ func (c Claim) into(status *v1.KafkaTopicStatus) {
 	}
 }
 
-// StatusWithClaim returns the status of a KafkaTopic that was claimed, and about which nothing else is said yet.
+// StatusWithClaim returns the status of a KafkaTopic with a claim, and otherwise unchanged.
 func StatusWithClaim(kt *v1.KafkaTopic, c Claim) v1.KafkaTopicStatus {
 	status := *kt.Status.DeepCopy()
 	c.into(&status)
 	return status
 }
 
-// StatusWithWarnings returns the status of a KafkaTopic with more warnings in it.
+// StatusWithWarnings returns the status of a KafkaTopic with additional warnings.
 func StatusWithWarnings(kt *v1.KafkaTopic, warnings []Refusal, now time.Time) v1.KafkaTopicStatus {
 	status := *kt.Status.DeepCopy()
 	for _, w := range warnings {
@@ -85,8 +86,8 @@ func Failure(reason, format string, args ...any) Outcome {
 	return Outcome{State: Failed, Failure: Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}}
 }
 
-// StatusAfter returns the status of a KafkaTopic after a pass with the given outcome. What the pass found out nothing about stays as it
-// was; in particular no error ever clears the identity of the topic (docs/decisions/deletion.md).
+// StatusAfter returns the status of a KafkaTopic after a pass with the given outcome. It keeps what the pass did not find out; in
+// particular, no error ever clears the identity of the topic (docs/decisions/deletion.md).
 func StatusAfter(kt *v1.KafkaTopic, o Outcome, now time.Time) v1.KafkaTopicStatus {
 	status := *kt.Status.DeepCopy()
 	status.Conditions = conditions(kt.Status.Conditions, o, now)

@@ -88,7 +88,7 @@ func TestAnUnchangedStatusIsNotWritten(t *testing.T) {
 	g.Expect(patch).To(BeNil())
 }
 
-// A merge patch, applied as RFC 7386 says, must give exactly the status that was computed, whatever the two were.
+// A merge patch, applied as RFC 7386 says, gives exactly the computed status, for any two statuses.
 func TestThePatchLeadsToTheComputedStatus(t *testing.T) {
 	g := NewWithT(t)
 	r := rand.New(rand.NewPCG(3, 5))

@@ -12,12 +12,12 @@ var throttleKeys = []string{"follower.replication.throttled.replicas", "leader.r
 
 func isThrottle(key string) bool { return slices.Contains(throttleKeys, key) }
 
-// throttleWarning is Strimzi's text. In a status it is also the memory that the KafkaTopic named the key (docs/decisions/throttles.md).
+// throttleWarning returns Strimzi's text. In a status it also records that the KafkaTopic named the key (docs/decisions/throttles.md).
 func throttleWarning(key string) string {
 	return "Property " + key + " may conflict with throttled rebalances"
 }
 
-// namedThrottles returns the throttles that the conditions tell of.
+// namedThrottles returns the throttles with a warning in the conditions.
 func namedThrottles(conditions []v1.Condition) (keys []string) {
 	for _, key := range throttleKeys {
 		if slices.ContainsFunc(conditions, func(c v1.Condition) bool {
@@ -29,8 +29,8 @@ func namedThrottles(conditions []v1.Condition) (keys []string) {
 	return keys
 }
 
-// NewThrottles returns warnings for the throttles that the KafkaTopic names and its status does not remember yet. They have to be stored
-// before they are set in Kafka.
+// NewThrottles returns warnings for the throttles that the KafkaTopic names and its status does not contain yet. They have to be stored
+// before the throttles are set in Kafka.
 func (d Desired) NewThrottles() (warnings []Refusal) {
 	for _, key := range throttleKeys {
 		if _, desired := d.Config[key]; desired && !slices.Contains(d.Named, key) {
@@ -40,8 +40,8 @@ func (d Desired) NewThrottles() (warnings []Refusal) {
 	return warnings
 }
 
-// GoneThrottles returns those that the KafkaTopic named, names no longer, and that the topic does not have any more: the change that was
-// made deleted them, or they are not in what was seen. What a broker that may be behind shows proves nothing.
+// GoneThrottles returns the throttles that the KafkaTopic named once and names no longer, and that the topic no longer has: the change
+// deleted them, or the topic was read without them. A read from a broker that may lag behind proves nothing.
 func (d Desired) GoneThrottles(a Actual, made *kafka.ConfigChange, behind bool) (keys []string) {
 	for _, key := range d.Named {
 		_, desired := d.Config[key]
@@ -53,7 +53,7 @@ func (d Desired) GoneThrottles(a Actual, made *kafka.ConfigChange, behind bool) 
 	return keys
 }
 
-// LeftThrottles returns warnings for those that were named, are named no longer, and are not known to be gone.
+// LeftThrottles returns warnings for the throttles that the KafkaTopic named once and names no longer, and that are not in gone.
 func (d Desired) LeftThrottles(gone []string) (warnings []Refusal) {
 	for _, key := range d.Named {
 		if _, desired := d.Config[key]; !desired && !slices.Contains(gone, key) {

@@ -30,7 +30,7 @@ func TestOnlyThrottlesThatWereNamedAreRemoved(t *testing.T) {
 	new := d.NewThrottles()
 	g.Expect(new).To(HaveLen(1))
 
-	// What a status remembers survives failures and a pause.
+	// The throttles in a status survive failures and a pause.
 	now := time.Unix(0, 0)
 	kt.Status = StatusWithWarnings(kt, new, now)
 	kt.Status = StatusAfter(kt, Failure("r", "m"), now)

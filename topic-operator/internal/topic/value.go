@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sameValue reports whether two texts are one value to Kafka. Kafka parses what it is given and shows it in its own form ("0.50" comes back
-// as "0.5", "TRUE" as "true", "compact, delete" as "compact,delete"); taking that for a difference would set the value at every pass.
+// sameValue reports whether two texts are the same value for Kafka. Kafka parses values and returns them in its own form ("0.50" becomes
+// "0.5", "TRUE" becomes "true", "compact, delete" becomes "compact,delete"). Otherwise every pass would set such a value again.
 func sameValue(want, have string) bool {
 	if want == have {
 		return true
@@ -31,7 +31,7 @@ func sameBool(want, have string) bool {
 	return (have == "true" || have == "false") && strings.EqualFold(want, have)
 }
 
-// longestNumber bounds what is parsed: no number of Kafka's is longer, and "1e999999999" must not eat memory.
+// longestNumber bounds the length of a number to parse: Kafka's numbers are shorter, and "1e999999999" must not exhaust the memory.
 const longestNumber = 40
 
 func sameNumber(want, have string) bool {

@@ -22,12 +22,12 @@ const (
 	list
 )
 
-// definition is what Kafka knows about one key.
+// definition defines one key.
 type definition struct {
 	kind   kind
 	preset string
-	least  int64    // for numbers
-	one    []string // if set, the values that are allowed
+	least  int64    // the lowest allowed number
+	one    []string // if set, the allowed values
 }
 
 const anyNumber = -1 << 62
@@ -119,7 +119,7 @@ func Config(key, value string) error {
 	return nil
 }
 
-// refuse explains why a value is not of the kind, and which part of it is to blame; or nothing.
+// refuse explains why a value is not of the kind, and which part of it is wrong; both are empty if the value is valid.
 func (d definition) refuse(value string) (culprit, why string) {
 	switch d.kind {
 	case boolean:

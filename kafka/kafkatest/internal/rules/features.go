@@ -9,7 +9,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// SupportedFeatures are the features of Kafka 4.3, and at which levels its nodes can run them.
+// SupportedFeatures returns the features of Kafka 4.3, with the levels that its nodes support.
 func SupportedFeatures() map[string]kafka.FeatureRange {
 	return map[string]kafka.FeatureRange{
 		"eligible.leader.replicas.version": {Min: 0, Max: 1},
@@ -22,7 +22,7 @@ func SupportedFeatures() map[string]kafka.FeatureRange {
 	}
 }
 
-// Features are the levels of a new cluster of Kafka 4.3 whose quorum is static: the highest, and no kraft.version.
+// Features returns the levels of a new cluster of Kafka 4.3 with a static quorum: the highest ones, and no kraft.version.
 func Features() map[string]int16 {
 	out := map[string]int16{}
 	for name, supported := range SupportedFeatures() {
@@ -32,12 +32,12 @@ func Features() map[string]int16 {
 	return out
 }
 
-// metadataChanges are the levels of metadata.version that changed the metadata (didMetadataChange in Kafka's MetadataVersion): from none of
-// them a cluster can go back.
+// metadataChanges are the levels of metadata.version that changed the metadata (didMetadataChange in Kafka's MetadataVersion). A cluster
+// can't be downgraded across one of them.
 var metadataChanges = []int16{8, 11, 13, 14, 15, 17, 23, 30}
 
-// FeaturesAfter returns the levels after updates, as FeatureControlManager of the controller computes them. It leaves out that a level may
-// need another one of another feature.
+// FeaturesAfter returns the levels after updates, as the controller's FeatureControlManager computes them. It ignores that a level may
+// require a level of another feature.
 func FeaturesAfter(present map[string]int16, updates map[string]kafka.FeatureUpdate, controller int32) (map[string]int16, error) {
 	after := maps.Clone(present)
 	for _, name := range slices.Sorted(maps.Keys(updates)) {
@@ -54,7 +54,7 @@ func FeaturesAfter(present map[string]int16, updates map[string]kafka.FeatureUpd
 	return after, nil
 }
 
-// refuseFeature explains why the controller refuses an update; empty: it does not.
+// refuseFeature explains why the controller rejects an update; empty if the controller accepts it.
 func refuseFeature(name string, present int16, update kafka.FeatureUpdate, controller int32) string {
 	supported, known := SupportedFeatures()[name]
 	lost := slices.ContainsFunc(metadataChanges, func(changed int16) bool { return update.Level < changed && changed <= present })

@@ -9,14 +9,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// nodeDefinition is what Kafka knows about one key of a node.
+// nodeDefinition defines one key of a node.
 type nodeDefinition struct {
 	definition
 	dynamic bool // can be changed while the node runs
 	single  bool // and only for a single node
 }
 
-// nodeDefinitions are a few of Kafka's some 300 keys of nodes, of each kind some (org.apache.kafka.server.config, DynamicConfig).
+// nodeDefinitions are a few of Kafka's about 300 keys of nodes, some of each kind (org.apache.kafka.server.config, DynamicConfig).
 var nodeDefinitions = map[string]nodeDefinition{
 	"background.threads":   {definition{integer, "10", 1, nil}, true, false},
 	"listeners":            {definition{text, "PLAINTEXT://:9092", 0, nil}, true, true},
@@ -33,8 +33,8 @@ var nodeDefinitions = map[string]nodeDefinition{
 	"process.roles":        {definition{list, "", 0, nil}, false, false},
 }
 
-// NodeChange is a broker's check of a change of its own configuration, or of the defaults of all nodes. It leaves out what the broker would
-// compare with the rest of its configuration. Keys that it does not know may have any value, as in Kafka.
+// NodeChange checks a change of a broker's own configuration, or of the defaults of all nodes, as the broker does. It omits comparisons
+// with the rest of the broker's configuration. Keys that it does not know may have any value, as in Kafka.
 func NodeChange(change kafka.ConfigChange) error {
 	var frozen, single []string
 	keys := slices.Sorted(maps.Keys(change.Set))
@@ -69,18 +69,18 @@ func refuseNode(key, value string) (culprit, why string) {
 	return "", ""
 }
 
-// UnexpectedNode is how a node refuses to answer for another.
+// UnexpectedNode is the error of a node that is asked about another node.
 func UnexpectedNode(asked, answering string) error {
 	return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf("Unexpected broker id, expected %s or empty string, but received %s",
 		answering, asked))
 }
 
-// UnknownNode is how the controller refuses a change of a node that is not registered.
+// UnknownNode is the controller's error for a change of a node that is not registered.
 func UnknownNode(name string) error {
 	return kafka.NewError(kafka.CodeBrokerIDNotRegistered, fmt.Sprintf("No node with id %s found.", name))
 }
 
-// MissingTopic is how the controller refuses to elect a leader for a topic that does not exist.
+// MissingTopic is the controller's error for a leader election of a topic that does not exist.
 func MissingTopic(name string) error {
 	return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "No such topic as "+name)
 }
@@ -90,7 +90,7 @@ func MissingPartition(p kafka.TopicPartition) error {
 	return kafka.NewError(kafka.CodeUnknownTopicOrPartition, fmt.Sprintf("No such partition as %s-%d", p.Topic, p.Partition))
 }
 
-// NodeConfigs are what is stored of nodes' dynamic configurations: values by resource name and key. A value of it never changes.
+// NodeConfigs are the stored dynamic configurations of nodes: values by resource name and key. A NodeConfigs is immutable.
 type NodeConfigs map[string]map[string]string
 
 // With returns the configurations after a change.
@@ -120,7 +120,7 @@ func (c NodeConfigs) Cluster(keys []string) map[string]kafka.ConfigEntry {
 	return out
 }
 
-// Node returns the configuration of one node: all keys, or those named in keys. Its file has the static values.
+// Node returns the configuration of one node: all keys, or those named in keys. static are the values in the node's file.
 func (c NodeConfigs) Node(id int32, static map[string]string, keys []string) map[string]kafka.ConfigEntry {
 	name := fmt.Sprint(id)
 	known := map[string]bool{}
@@ -146,8 +146,8 @@ func (c NodeConfigs) Node(id int32, static map[string]string, keys []string) map
 	return out
 }
 
-// nodeEntry is what a node shows of a key, given its values in the order of their rank, empty where there is none. A node drops what it
-// can't read.
+// nodeEntry returns a node's entry for a key, given the key's values by precedence; missing ones are empty. A node ignores values that it
+// can't parse.
 func nodeEntry(key string, values []kafka.ConfigSynonym) kafka.ConfigEntry {
 	d, known := nodeDefinitions[key]
 	values = slices.DeleteFunc(values, func(s kafka.ConfigSynonym) bool {
@@ -168,7 +168,7 @@ func nodeEntry(key string, values []kafka.ConfigSynonym) kafka.ConfigEntry {
 	return e
 }
 
-// dynamic reports whether the first of the values was set while the node ran.
+// dynamic reports whether the first value was set at runtime.
 func dynamic(values []kafka.ConfigSynonym) bool {
 	return len(values) > 0 && (values[0].Source == kafka.SourceDynamicBroker || values[0].Source == kafka.SourceDynamicBrokerDefault)
 }

@@ -14,7 +14,7 @@ const MaxRecords = 10_000
 // Name checks a topic's name (org.apache.kafka.common.internals.Topic).
 func Name(name string) error { return kafka.CheckTopicName(name) }
 
-// Collation is the form in which two names collide: metrics can't tell periods from underscores.
+// Collation returns a form that is equal for names that collide: metrics do not distinguish periods from underscores.
 func Collation(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // Collision is the error for a name that collides with an existing one.
@@ -37,7 +37,7 @@ func TooManyPartitions() error {
 	return kafka.NewError(kafka.CodePolicyViolation, "Excessively large number of partitions per request.")
 }
 
-// Cluster is what a topic's placement depends on.
+// Cluster has the settings that a topic's placement depends on.
 type Cluster struct {
 	Brokers           []int32
 	Partitions        int32 // num.partitions

@@ -1,5 +1,5 @@
-// Package assets finds the workspace that a test runs in, and has its script hack/assets.sh provide the real programs that
-// tests and the demo run: Kafka's jars, the programs of a Kubernetes control plane.
+// Package assets finds the workspace of a test, and lets its script hack/assets.sh provide the real programs that tests and the demo run:
+// Kafka's jars, and the programs of a Kubernetes control plane.
 package assets
 
 import (
@@ -37,8 +37,8 @@ func Root() (string, error) {
 	return "", errors.New("there is no workspace with hack/assets.sh above the working directory")
 }
 
-// Dir returns the folder of an asset (controlplane, kafka), which takes a while if this machine does not have it yet. The
-// script's progress goes to the writer.
+// Dir returns the folder of an asset (controlplane, kafka). It downloads or builds the asset if this machine does not have it yet, and
+// writes the script's progress to progress.
 func Dir(ctx context.Context, asset string, progress io.Writer) (string, error) {
 	root, err := Root()
 	if err != nil {
@@ -47,7 +47,7 @@ func Dir(ctx context.Context, asset string, progress io.Writer) (string, error) 
 	var out, said bytes.Buffer
 	cmd := exec.CommandContext(ctx, filepath.Join(root, "hack", "assets.sh"), asset)
 	cmd.Stdout, cmd.Stderr = &out, io.MultiWriter(&said, progress)
-	// The script ends its own children when it is asked to.
+	// On an interrupt the script ends its own children.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {

@@ -1,4 +1,4 @@
-// Package freeport chooses ports for programs that can not choose one themselves.
+// Package freeport chooses ports for programs that can't choose one themselves.
 package freeport
 
 import (
@@ -11,17 +11,17 @@ import (
 	"sync"
 )
 
-// reserved are the ports handed out by this process, so that two programs that start at once don't get the same.
+// reserved are the ports that this process has taken, so that two programs that start at once get different ones.
 var reserved = struct {
 	sync.Mutex
 	ports map[int]bool
 }{ports: map[int]bool{}}
 
-// lowestPort leaves the well-known ports alone.
+// lowestPort is above the well-known ports.
 const lowestPort = 15000
 
-// Take returns n ports that nobody listens on. They lie below the range from which the kernel serves outgoing
-// connections and ":0": a node that is down for a while would otherwise lose its port to some client's connection.
+// Take returns n ports that no process listens on. They are below the range that the kernel uses for outgoing connections and ":0":
+// otherwise a client's connection could take the port of a node that is down for a while.
 func Take(n int) ([]int, error) {
 	reserved.Lock()
 	defer reserved.Unlock()
@@ -35,7 +35,7 @@ func Take(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		// Closed on return only, so that one port isn't found twice.
+		// Closed only on return, so that the loop does not find a port twice.
 		defer func() { _ = l.Close() }()
 		ports = append(ports, port)
 		if len(ports) == n {

@@ -1,5 +1,5 @@
-// Package process runs programs for tests: each ends at the latest with the process that started it, can be suspended or
-// killed at any time, and is always waited for.
+// Package process runs programs for tests. Each program ends at the latest with the process that started it, can be suspended or killed at
+// any time, and is always waited for.
 package process
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Process is a program that was started.
+// Process is a started program.
 type Process struct {
 	cmd    *exec.Cmd
 	exited chan struct{} // closed once the process is gone and reaped
@@ -33,7 +33,7 @@ type Options struct {
 	ManyFiles bool
 }
 
-// raiseFiles runs its arguments with a high limit. The limit itself can be raised by root only; others get up to it.
+// raiseFiles runs its arguments with a high limit of open files. Root may raise the hard limit; others use the present one.
 const raiseFiles = `ulimit -n 1048576 2>/dev/null || ulimit -n "$(ulimit -Hn)"; exec "$@"`
 
 // Start starts a program.
@@ -55,7 +55,7 @@ func Start(o Options) (*Process, error) {
 	}
 	p := &Process{cmd: cmd, exited: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // the state says all
+		_ = cmd.Wait() // ProcessState has the result
 		close(p.exited)
 	}()
 	return p, nil
@@ -111,7 +111,7 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return p.cmd.Process.Signal(s)
 }
 
-// Kill ends the process at once, also if it is suspended, and waits until it is gone.
+// Kill ends the process at once, even if it is suspended, and waits for its end.
 func (p *Process) Kill() {
 	if p.Signal(syscall.SIGKILL) == nil {
 		<-p.exited
@@ -124,7 +124,7 @@ func (p *Process) Terminate(within time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	_ = p.Signal(syscall.SIGCONT) // a suspended process would sleep over the request; one that is gone by now is fine
+	_ = p.Signal(syscall.SIGCONT) // a suspended process would not handle the request; an ended process is fine
 	select {
 	case <-p.exited:
 		return nil
@@ -134,8 +134,8 @@ func (p *Process) Terminate(within time.Duration) error {
 	}
 }
 
-// starts carries commands to the one thread that starts them all. A child's parent-death signal is sent when the thread
-// that started it ends, not the process; so that thread must be one that lasts.
+// starts passes commands to the one thread that starts all children. The kernel sends the parent-death signal when the starting thread
+// ends, not its process, so this thread must live as long as the process.
 var starts = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {

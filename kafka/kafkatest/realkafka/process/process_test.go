@@ -96,7 +96,7 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesItsParent has this test binary start a process and kills it.
+// TestNothingOutlivesItsParent lets this test binary start a child, and kills the binary.
 func TestNothingOutlivesItsParent(t *testing.T) {
 	const child = "PROCESS_TEST_OUTPUT"
 	if output := os.Getenv(child); output != "" {

@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// Result is what an exploration found.
+// Result is the result of an exploration.
 type Result struct {
-	// States and Transitions are how many there are; those of an exploration that was cut short are not all.
+	// States and Transitions are their numbers; incomplete if the exploration was cut short.
 	States, Transitions int
-	// Ends are the states in which everything is rolled.
+	// Ends is the number of states in which the roll is finished.
 	Ends int
-	// Complete: all states were looked at.
+	// Complete reports whether all states were explored.
 	Complete bool
-	// Broken is the first rule that was found broken, with the shortest way there; empty if none was.
+	// Broken is the first broken rule, with the shortest path to it; empty if no rule was broken.
 	Broken string
 }
 
-// search is an exploration on its way.
+// search is a running exploration.
 type search struct {
 	cluster *Cluster
 	known   map[[16]byte]int32
-	// states are dropped once they were looked at; from and by tell how each was reached first.
+	// states are dropped once they were expanded. from and by record how each state was first reached.
 	states []*state
 	from   []int32
 	by     []string
-	// back are the benign transitions, by where they lead to, and ends the states at the end.
+	// back are the benign transitions, by their target, and ends the states at the end.
 	back  [][]int32
 	ends  []int32
 	count int
 }
 
-// Explore looks at all states that can be reached, up to a number of them: 0 is no limit.
+// Explore explores all reachable states, up to a limit; 0 means no limit.
 func Explore(c *Cluster, limit int) Result {
 	x := &search{cluster: c, known: map[[16]byte]int32{}}
 	x.add(c.first(), -1, "")
@@ -48,7 +48,7 @@ func Explore(c *Cluster, limit int) Result {
 	return Result{States: len(x.states), Transitions: x.count, Ends: len(x.ends), Complete: true, Broken: x.hopeless()}
 }
 
-// add notes a state, if it is new, and returns its number.
+// add records a state if it is new, and returns its number.
 func (x *search) add(s *state, from int32, by string) int32 {
 	sum := sha256.Sum256([]byte(s.key()))
 	key := [16]byte(sum[:16])
@@ -61,7 +61,7 @@ func (x *search) add(s *state, from int32, by string) int32 {
 	return at
 }
 
-// expand looks at all that can happen in a state.
+// expand explores everything that can happen in a state.
 func (x *search) expand(at int32) string {
 	s := x.states[at]
 	if broken := x.cluster.standing(s); broken != "" {
@@ -84,7 +84,7 @@ func (x *search) expand(at int32) string {
 	return ""
 }
 
-// rolled reports whether all is done, and well.
+// rolled reports whether the roll is finished and all nodes are well.
 func (c *Cluster) rolled(s *state) bool {
 	for _, n := range s.nodes {
 		if n.phase != up || n.dead || n.outdated && !n.served {
@@ -99,7 +99,7 @@ func (c *Cluster) rolled(s *state) bool {
 	return true
 }
 
-// hopeless finds a state from which there is no way to the end although nothing goes wrong any more.
+// hopeless finds a state from which the roll can't finish even without further faults.
 func (x *search) hopeless() string {
 	reaches := make([]bool, len(x.states))
 	queue := append([]int32(nil), x.ends...)
@@ -124,7 +124,7 @@ func (x *search) hopeless() string {
 	return ""
 }
 
-// way tells how a state was reached.
+// way describes how a state was reached.
 func (x *search) way(at int32) string {
 	var steps []string
 	for ; at > 0; at = x.from[at] {

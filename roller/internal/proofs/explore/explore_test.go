@@ -20,7 +20,7 @@ var (
 
 func ids(of ...roller.NodeID) []roller.NodeID { return of }
 
-// small are clusters all states of which are looked at in a moment.
+// small are clusters whose states are explored in a moment.
 var small = []explore.Cluster{
 	{Name: "one combined node", Nodes: []roller.Roles{combined}, Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0)}}, Moves: -1,
 		MaxUnavailable: 1, Crashes: 1, Faults: 1},
@@ -40,7 +40,7 @@ var small = []explore.Cluster{
 		Moves: -1, MaxUnavailable: 3, Crashes: 1},
 }
 
-// large are those that take minutes.
+// large are clusters that take minutes.
 var large = []explore.Cluster{
 	{Name: "two combined nodes, both out of date", Nodes: []roller.Roles{combined, combined},
 		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Moves: -1, MaxUnavailable: 2, Crashes: 1},
@@ -71,7 +71,7 @@ var large = []explore.Cluster{
 		Partitions: []explore.Partition{{MinISR: 1, Replicas: ids(0, 1)}}, Current: ids(0), Moves: -1, MaxUnavailable: 1, Crashes: 1},
 }
 
-// TestEveryInterleavingOfASmallRoll looks at all states that a roll of a small cluster can come to.
+// TestEveryInterleavingOfASmallRoll explores all states of rolls of small clusters.
 func TestEveryInterleavingOfASmallRoll(t *testing.T) {
 	clusters, limit := small, 0
 	if os.Getenv("PROVE") == "full" {
@@ -94,7 +94,8 @@ func TestEveryInterleavingOfASmallRoll(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"every interleaving of small rolls\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", states, violations)
 }
 
-// A broker that goes before its batch, and does not ask for replicas in sync, is found, and nothing in the same rolls if it does.
+// A planted fault that restarts brokers ahead of their batch without the check of replicas in sync is found. The same rolls with the check
+// break no rule.
 func TestARefillThatIgnoresReplicasInSyncIsFound(t *testing.T) {
 	cluster := explore.Cluster{Nodes: []roller.Roles{broker, broker, broker, broker, broker},
 		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(3, 4)}}, Current: ids(2), Moves: -1,

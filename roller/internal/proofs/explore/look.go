@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
-// looks are what the roller can do next: with all in sight, with something out of it, and with all that can go wrong when it acts.
+// looks returns the roller's possible next looks: with all facts, with some facts unknown, and with each fault of its actions.
 func (c *Cluster) looks(s *state) (all []move, done bool, broken string) {
 	d := c.decide(c.snapshot(s), s)
 	if why := c.judge(s, d, true); why != "" {
@@ -41,7 +41,7 @@ func (c *Cluster) looks(s *state) (all []move, done bool, broken string) {
 	return all, d.Phase == roller.PhaseDone, ""
 }
 
-// blinds are the ways not to see something.
+// blinds returns the facts that a look may lack, by name.
 func (c *Cluster) blinds() map[string]func(*roller.Snapshot) {
 	all := map[string]func(*roller.Snapshot){
 		"the topics are not known": func(s *roller.Snapshot) { s.Topics = roller.Unknown[[]roller.Topic]("timed out") },
@@ -58,7 +58,7 @@ func (c *Cluster) blinds() map[string]func(*roller.Snapshot) {
 	return all
 }
 
-// unseen: what is unknown leads to nothing.
+// unseen fails if the roller restarts a node in spite of an unknown fact that the restart depends on.
 func unseen(seen *roller.Snapshot, d roller.Decision) string {
 	for _, a := range d.Actions {
 		n := seen.Node(a.Node)
@@ -76,7 +76,7 @@ func unseen(seen *roller.Snapshot, d roller.Decision) string {
 	return ""
 }
 
-// act stores the progress and carries out the first n actions; the one numbered refused is refused.
+// act stores the progress and carries out the first n actions. The API server rejects the action numbered refused.
 func (c *Cluster) act(s *state, d roller.Decision, n, refused int) *state {
 	next := s.clone()
 	next.progress = d.Progress
@@ -99,12 +99,13 @@ func (c *Cluster) act(s *state, d roller.Decision, n, refused int) *state {
 	return next
 }
 
-// judge holds a decision against the rules. Where something is out of sight, the order may be another one.
+// judge checks a decision against the rules. If facts are unknown, it does not check the order.
 func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
 	down := map[roller.NodeID]bool{}
 	brokers := 0
 	for id, n := range s.nodes {
-		// What is seen not to be ready, since not long ago, counts, and what is on its way out.
+		// Nodes that the roller stopped and that are not back count as down, and so do stopping nodes. A node that crashed counts if the
+		// roller has all facts.
 		down[roller.NodeID(id)] = n.ours || n.phase == stopping || n.dead && complete
 		if n.ours && c.Nodes[id].Broker {
 			brokers++
@@ -132,22 +133,23 @@ func (c *Cluster) judge(s *state, d roller.Decision, complete bool) string {
 	return ""
 }
 
-// exempt reports whether a restart need not keep to how many brokers may be down at once.
+// exempt reports whether a restart may exceed the number of brokers that may be down at once.
 func (c *Cluster) exempt(s *state, a roller.Action) bool { return c.lost(s, a.Node) || c.wayOut(s, a) }
 
-// lost reports whether a combined node did not come back within patience: it stops no broker (docs/decisions/restart-order.md).
+// lost reports whether a broker is restarted while some node has been away for longer than patience: such a node stops no broker
+// (docs/decisions/restart-order.md).
 func (c *Cluster) lost(s *state, id roller.NodeID) bool {
 	return !c.Nodes[id].Controller && slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.age >= oldest })
 }
 
-// wayOut reports whether the quorum is lost, and a voter is restarted to find a new leader (docs/decisions/lost-clusters.md): by itself,
-// long after any other one, and reported.
+// wayOut reports whether the restart is a forced one of a voter to repair a lost quorum (docs/decisions/lost-clusters.md). It has to be
+// alone: no other node may have been stopped recently.
 func (c *Cluster) wayOut(s *state, a roller.Action) bool {
 	recent := slices.ContainsFunc(s.nodes, func(n node) bool { return n.ours && n.ended < oldest })
 	return c.Nodes[a.Node].Controller && s.leader < 0 && a.Forced != "" && !recent
 }
 
-// judgeNode holds one restart against the rules, beside the nodes that are down.
+// judgeNode checks one restart against the rules, given the nodes that are down.
 func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bool) string {
 	n, roles := s.nodes[a.Node], c.Nodes[a.Node]
 	switch {
@@ -156,7 +158,7 @@ func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bo
 	case !n.outdated || n.served:
 		return fmt.Sprintf("node %d is restarted for nothing", a.Node)
 	case !n.runs():
-		return "" // it takes nothing away
+		return "" // the node does not run
 	case c.wayOut(s, a):
 		return ""
 	}
@@ -171,7 +173,7 @@ func (c *Cluster) judgeNode(s *state, a roller.Action, down map[roller.NodeID]bo
 	return simulator.KeepsQuorum(roller.Known(c.quorum(s)), a.Node, c.policy().QuorumFetchTimeout)
 }
 
-// judgeData is what replicas need, now and when a Kubernetes cluster is lost.
+// judgeData checks what replicas need, now and if a Kubernetes cluster is lost.
 func (c *Cluster) judgeData(s *state, id roller.NodeID, down map[roller.NodeID]bool) string {
 	if c.Nodes[id].Broker {
 		if why := simulator.KeepsData(c.topics(s), id, down); why != "" {
@@ -181,7 +183,7 @@ func (c *Cluster) judgeData(s *state, id roller.NodeID, down map[roller.NodeID]b
 	return c.losses(s, id)
 }
 
-// losses is the cluster-loss budget, by who runs.
+// losses checks the cluster-loss budget, given the nodes that run.
 func (c *Cluster) losses(s *state, id roller.NodeID) string {
 	place, down, q := map[roller.NodeID]string{}, map[roller.NodeID]bool{}, c.quorum(s)
 	for i, at := range c.Places {
@@ -196,7 +198,8 @@ func (c *Cluster) losses(s *state, id roller.NodeID) string {
 	return simulator.KeepsLosses(c.topics(s), roller.Known(q), place, id, down, nil, c.policy().QuorumFetchTimeout)
 }
 
-// judgeOrder: no broker, and no active controller, goes while a controller could, or is on its way and not given up.
+// judgeOrder fails if a broker or the active controller is restarted before a controller that could be restarted, or while one is away and
+// not given up.
 func (c *Cluster) judgeOrder(s *state, d roller.Decision, id roller.NodeID) string {
 	if c.Nodes[id].Controller && s.leader != int8(id) {
 		return ""
@@ -218,7 +221,7 @@ func (c *Cluster) judgeOrder(s *state, d roller.Decision, id roller.NodeID) stri
 	return ""
 }
 
-// couldGo reports whether the roller could restart an outdated controller now, because nothing at all is in its way.
+// couldGo reports whether the roller could restart an outdated controller now, because no rule forbids it.
 func (c *Cluster) couldGo(s *state, id int) bool {
 	n := s.nodes[id]
 	if !n.outdated || n.served || n.phase != up || n.dead || len(s.progress.Restarts) > 0 || s.behind != 0 {
@@ -233,8 +236,8 @@ func (c *Cluster) couldGo(s *state, id int) bool {
 	return clear && int8(id) != s.leader && (!c.Nodes[id].Broker || simulator.KeepsData(c.topics(s), roller.NodeID(id), nil) == "")
 }
 
-// standing holds a state itself against the rules: where no node crashed, each partition has what the availability rule asks for, and the
-// quorum its majority. What the repair of a lost quorum costs is no fault.
+// standing checks a state itself: without crashes, each partition has the replicas in sync that the availability rule requires, and the
+// quorum its majority. States after the repair of a lost quorum are exempt.
 func (c *Cluster) standing(s *state) string {
 	if int(s.crashes) < c.Crashes || slices.ContainsFunc(s.nodes, func(n node) bool { return n.lastWay }) {
 		return ""

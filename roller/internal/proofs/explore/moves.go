@@ -7,15 +7,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// move is one thing that can happen.
+// move is a transition to another state.
 type move struct {
 	name string
 	to   *state
-	// benign: it is nothing that goes wrong.
+	// benign reports whether the move is no fault.
 	benign bool
 }
 
-// moves are all that can happen next, beside what the roller does.
+// moves returns all transitions except the roller's own.
 func (c *Cluster) moves(s *state) []move {
 	var all []move
 	for id := range s.nodes {
@@ -31,7 +31,7 @@ func (c *Cluster) moves(s *state) []move {
 	return all
 }
 
-// nodeMoves are what a pod, and Kafka in it, can come to.
+// nodeMoves returns the transitions of a pod and the Kafka in it.
 func (c *Cluster) nodeMoves(s *state, id int) []move {
 	n := s.nodes[id]
 	change := func(name string, benign bool, f func(next *state, n *node)) []move {
@@ -40,7 +40,7 @@ func (c *Cluster) nodeMoves(s *state, id int) []move {
 		return []move{{fmt.Sprintf("node %d %s", id, name), next, benign}}
 	}
 	switch {
-	case n.dead && !c.governed(s): // nobody can take it out of what it is in sync with, until it comes back
+	case n.dead && !c.governed(s): // without a quorum, no controller removes it from the replicas in sync
 		return change("starts again", true, func(_ *state, n *node) { n.dead, n.phase = false, starting })
 	case n.dead:
 		return change("is missed", true, func(next *state, n *node) { n.dead, n.phase = false, starting; c.lose(next, id) })
@@ -53,7 +53,7 @@ func (c *Cluster) nodeMoves(s *state, id int) []move {
 			c.unseat(next)
 			c.lose(next, id)
 		})
-	case n.phase == stopping: // nobody can take it out of what it is in sync with: it goes all the same
+	case n.phase == stopping: // without a quorum it stays in the replicas in sync, but stops all the same
 		return change("is missed later", true, func(next *state, n *node) {
 			n.dead, n.phase, n.age = true, up, 0
 			next.progress = replaced(next.progress, roller.NodeID(id))
@@ -74,7 +74,7 @@ func (c *Cluster) nodeMoves(s *state, id int) []move {
 	return nil
 }
 
-// comesUp reports whether a node can end its start: one that is only a broker needs a quorum for that.
+// comesUp reports whether a node can finish its start: a node that is only a broker needs a quorum.
 func (c *Cluster) comesUp(s *state, id int) bool {
 	return c.governed(s) || c.Nodes[id].Controller
 }
@@ -88,7 +88,7 @@ func (c *Cluster) sticky(id int) bool {
 	return false
 }
 
-// voterMoves are what a voter can come to.
+// voterMoves returns the transitions of a voter.
 func (c *Cluster) voterMoves(s *state, id int) []move {
 	if !c.Nodes[id].Controller || !s.nodes[id].runs() {
 		return nil
@@ -99,7 +99,7 @@ func (c *Cluster) voterMoves(s *state, id int) []move {
 	lead := func(name string, benign bool) {
 		next := s.clone()
 		next.leader = int8(id)
-		for other, n := range next.nodes { // a new leader knows of no voter that it is caught up until it hears of it
+		for other, n := range next.nodes { // a new leader regards no voter as caught up until it fetches
 			if c.Nodes[other].Controller && !n.runs() {
 				next.behind |= 1 << other
 			}
@@ -124,7 +124,7 @@ func (c *Cluster) voterMoves(s *state, id int) []move {
 	return all
 }
 
-// partitionMoves are what a partition can come to.
+// partitionMoves returns the transitions of a partition.
 func (c *Cluster) partitionMoves(s *state, i int) []move {
 	if !c.governed(s) {
 		return nil
@@ -147,7 +147,7 @@ func (c *Cluster) partitionMoves(s *state, i int) []move {
 	return all
 }
 
-// reassignments begin, and are cancelled, at any time. They come to their end with the last replica that is in sync.
+// reassignments begin and are cancelled at any time. A reassignment ends when the last added replica is in sync.
 func (c *Cluster) reassignments(s *state) []move {
 	p, to, from := s.partitions[0], uint8(1)<<c.Moves, uint8(1)<<c.Partitions[0].Replicas[0]
 	switch n := s.nodes[c.Moves]; {
@@ -161,7 +161,7 @@ func (c *Cluster) reassignments(s *state) []move {
 	return nil
 }
 
-// changed is a change of one partition.
+// changed returns a move that changes one partition.
 func (c *Cluster) changed(s *state, i int, name string, benign bool, f func(p *partition)) move {
 	next := s.clone()
 	f(&next.partitions[i])
@@ -172,7 +172,7 @@ func (c *Cluster) changed(s *state, i int, name string, benign bool, f func(p *p
 	return move{fmt.Sprintf("partition %d %s", i, name), next, benign}
 }
 
-// passes is a tick. Kafka notices within it who has crashed, and who does not run.
+// passes is the move of one tick. Within a tick, Kafka notices nodes that crashed or stopped.
 func (c *Cluster) passes(s *state) (move, bool) {
 	next := s.clone()
 	for id := range next.nodes {
@@ -192,7 +192,7 @@ func (c *Cluster) passes(s *state) (move, bool) {
 	return move{"time passes", next, true}, true
 }
 
-// unseat takes the quorum's leader away if it is gone, or has no majority.
+// unseat removes the quorum's leader if its node is down, or if it has no majority.
 func (c *Cluster) unseat(s *state) {
 	voters, alive := c.voters(s)
 	if s.leader >= 0 && (!s.nodes[s.leader].runs() || alive*2 <= voters) {
@@ -200,7 +200,7 @@ func (c *Cluster) unseat(s *state) {
 	}
 }
 
-// lose takes a broker out of what it is in sync with, unless it is the last, and a voter out of those that are caught up.
+// lose removes a broker from the replicas in sync of its partitions, unless it is the last one, and a voter from those that are caught up.
 func (c *Cluster) lose(s *state, id int) {
 	for i := range s.partitions {
 		if p := &s.partitions[i]; bits.OnesCount8(p.isr) > 1 {
@@ -213,7 +213,7 @@ func (c *Cluster) lose(s *state, id int) {
 	c.relead(s)
 }
 
-// relead gives each partition a leader that is in sync and serves.
+// relead elects a leader for each partition that is in sync and serving.
 func (c *Cluster) relead(s *state) {
 	if !c.governed(s) {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// elsewhere is the voter of clusters that have none.
+// elsewhere is the voter of clusters that have no controller among their nodes.
 const elsewhere = 100
 
 // The revisions.
@@ -61,7 +61,7 @@ func (c *Cluster) topics(s *state) []roller.Topic {
 	return topics
 }
 
-// quorum is as its leader sees it: a voter that has just gone still looks caught up.
+// quorum returns the quorum as its leader reports it: a voter that has just stopped still counts as caught up.
 func (c *Cluster) quorum(s *state) roller.Quorum {
 	const now = 1_000_000
 	q := roller.Quorum{Leader: roller.NodeID(s.leader)}
@@ -83,7 +83,7 @@ func (c *Cluster) quorum(s *state) roller.Quorum {
 	return q
 }
 
-// voters are all, and those that run.
+// voters returns the number of voters, and how many of them run.
 func (c *Cluster) voters(s *state) (all, alive int) {
 	for id, roles := range c.Nodes {
 		if roles.Controller {
@@ -96,18 +96,18 @@ func (c *Cluster) voters(s *state) (all, alive int) {
 	return all, alive
 }
 
-// governed reports whether somebody can change what is in sync.
+// governed reports whether there is an active controller to change the replicas in sync.
 func (c *Cluster) governed(s *state) bool {
 	all, _ := c.voters(s)
 	return all == 0 || s.leader >= 0
 }
 
-// serves reports whether the node is registered; runs: and has not crashed.
+// serves reports whether the node is registered. runs reports whether it is registered and has not crashed.
 func (n node) serves() bool { return n.phase == up || n.phase == stopping }
 
 func (n node) runs() bool { return n.serves() && !n.dead }
 
-// ids are the nodes of a set.
+// ids returns the nodes of a bit set.
 func ids(set uint8) []roller.NodeID {
 	var all []roller.NodeID
 	for id := range roller.NodeID(8) {

@@ -8,29 +8,29 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Cluster is a small cluster, at the beginning well and to be rolled.
+// Cluster is a small cluster that is healthy at the beginning and has to be rolled.
 type Cluster struct {
-	// Name is for people.
+	// Name describes the cluster.
 	Name string
-	// Nodes are by id, from 0. Without a controller among them the metadata quorum is elsewhere, and well.
+	// Nodes are by id, from 0. Without a controller among them, the metadata quorum is elsewhere and healthy.
 	Nodes []roller.Roles
-	// Current are nodes that are up to date, Sticky those that look the same after a restart.
+	// Current are nodes that are up to date. Sticky are nodes that show the same reason after a restart.
 	Current, Sticky []roller.NodeID
 	Partitions      []Partition
-	// Places are the Kubernetes clusters of the nodes; empty: there is one.
+	// Places are the Kubernetes clusters of the nodes; empty if there is only one.
 	Places []string
-	// Moves is a broker that the first partition may be moved to, in place of its first replica, at any time; negative: it is not.
+	// Moves is a broker to which the first partition's first replica may be moved at any time; negative if there is none.
 	Moves roller.NodeID
 	// MaxUnavailable is the roller's policy.
 	MaxUnavailable int
-	// Crashes is how many nodes crash at the most, Faults how much else goes wrong: the roller crashes, it is refused, it can't see, leaders
-	// move.
+	// Crashes bounds the crashes of nodes, and Faults all other faults: crashes of the roller, rejected actions, unknown facts, and changes
+	// of leaders.
 	Crashes, Faults int
-	// Step is who decides; nil: roller.Step.
+	// Step decides; nil stands for roller.Step.
 	Step func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decision
 }
 
-// decide decides on what is seen in a state.
+// decide returns the decision on a snapshot of a state.
 func (c *Cluster) decide(seen *roller.Snapshot, s *state) roller.Decision {
 	if c.Step != nil {
 		return c.Step(seen, s.progress, c.policy())
@@ -38,31 +38,31 @@ func (c *Cluster) decide(seen *roller.Snapshot, s *state) roller.Decision {
 	return roller.Step(seen, s.progress, c.policy())
 }
 
-// Partition is one partition, which is a topic of its own.
+// Partition is the only partition of a topic.
 type Partition struct {
 	MinISR   int
 	Replicas []roller.NodeID
 }
 
-// tick is how far time goes on at once: longer than an action may take to be seen. oldest is as many ticks as patience lasts; nothing gets
-// older.
+// tick is the step of time, longer than the delay until an action is observed. oldest is the number of ticks in patience; ages don't exceed
+// it.
 const (
 	tick   = 40 * time.Second
 	oldest = 2
 )
 
-// noon is the time of every look. The clock stands still; instead, what happened before gets older.
+// noon is the time of each look. The clock stands still; instead, past events age.
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// policy is the roller's.
+// policy is the roller's policy.
 func (c *Cluster) policy() roller.Policy {
 	p := roller.DefaultPolicy()
-	p.NoElections = true // no rule that is explored asks who leads
+	p.NoElections = true // no explored rule depends on leaders
 	p.MaxUnavailable, p.Patience, p.Stall = c.MaxUnavailable, oldest*tick, oldest*tick
 	return p
 }
 
-// phase is how a node is.
+// phase is the phase of a node's pod.
 type phase uint8
 
 const (
@@ -75,13 +75,13 @@ const (
 // node is the state of a node.
 type node struct {
 	phase phase
-	// outdated: it shows a reason; served: it was restarted for it.
+	// outdated: it shows a reason. served: it was restarted for that reason.
 	outdated, served bool
-	// ours: we ended it while it served, and it is not back. dead: it crashed, and Kafka has not noticed.
+	// ours: the roller stopped it while it served, and it is not back. dead: it crashed, and Kafka has not noticed.
 	ours, dead bool
-	// lastWay: it was ended to repair a lost quorum, against the rules of the data, and is not back.
+	// lastWay: it was stopped to repair a lost quorum, against the rules about data, and is not back.
 	lastWay bool
-	// age is for how many ticks it has been as ready as it is, and ended for how many ticks it has been ended by us, if it is not back.
+	// age is the number of ticks since its readiness changed. ended is the number of ticks since the roller stopped it, until it is back.
 	age, ended uint8
 }
 
@@ -91,7 +91,7 @@ type partition struct {
 	leader                          int8
 }
 
-// state is a state of the cluster, and what the roller remembers. It is never changed once it is made.
+// state is a state of the cluster with the roller's progress. It is immutable.
 type state struct {
 	nodes      []node
 	partitions []partition
@@ -126,7 +126,7 @@ func (s *state) clone() *state {
 	return &next
 }
 
-// key tells states apart.
+// key returns a unique encoding of the state.
 func (s *state) key() string {
 	b := make([]byte, 0, 512)
 	flag := func(yes bool, bit byte) byte {
@@ -144,18 +144,18 @@ func (s *state) key() string {
 	b = append(b, byte(s.leader), s.behind, s.crashes, s.faults)
 	progress, err := json.Marshal(s.progress)
 	if err != nil {
-		panic(err) // it is made of numbers, texts and times
+		panic(err) // numbers, texts and times can't fail
 	}
 	return string(append(b, progress...))
 }
 
-// The names of a node's instances: the one that there is, and any before.
+// The names of a node's instances: the present one, and all earlier ones.
 const (
 	thisOne = "this"
 	before  = "before"
 )
 
-// aged makes all that is remembered a tick older, up to the oldest.
+// aged returns the progress with all times one tick older, up to oldest.
 func aged(p roller.Progress, by time.Duration) roller.Progress {
 	p = p.Clone()
 	older := func(t time.Time) time.Time {
@@ -177,8 +177,8 @@ func aged(p roller.Progress, by time.Duration) roller.Progress {
 		p.Ring = &roller.Ring{Left: p.Ring.Left, Since: older(p.Ring.Since)}
 	}
 	p.Leaderless, p.Witnessed = older(p.Leaderless), older(p.Witnessed)
-	p.Back = time.Time{} // without a time to settle it counts for nothing
-	p.Paces = nil        // nothing is decided by it
+	p.Back = time.Time{} // has no effect without a settle time
+	p.Paces = nil        // no decision depends on it
 	return p
 }
 
@@ -192,7 +192,7 @@ func olderRestart(r *roller.Restart, older func(time.Time) time.Time) *roller.Re
 	return &next
 }
 
-// replaced makes what is remembered of a node's instance that of one before.
+// replaced marks the remembered instance of a node as an earlier one.
 func replaced(p roller.Progress, id roller.NodeID) roller.Progress {
 	r, ok := p.Restarts[id]
 	if !ok {

@@ -1,5 +1,5 @@
-// Command figures measures the roller's core: what planning costs, how good the batches are, and how long rolls take in virtual time. It
-// prints one JSON object a line; make bench takes them up. Nothing in it needs Kubernetes or Kafka.
+// Command figures measures the roller's core: the cost of planning, the quality of batches, and the virtual time of rolls. It prints one
+// JSON object per line for make bench. It needs neither Kubernetes nor Kafka.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// figure is one line.
+// figure is one line of the output.
 type figure struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
@@ -49,16 +49,16 @@ func main() {
 	}
 }
 
-// placement describes where replicas are.
+// placement describes how replicas are placed.
 type placement struct {
 	name string
-	// unaware is the share of partitions that are placed regardless of racks.
+	// unaware is the share of partitions that are placed without regard to racks.
 	unaware float64
 }
 
 var placements = []placement{{"racks", 0}, {"racks_0.1%_unaware", 0.001}, {"random", 1}}
 
-// batches plans a cluster of n brokers, with 200 partitions for each of them, three replicas and min.insync.replicas 2.
+// batches plans a cluster of n brokers with 200 partitions per broker, three replicas and min.insync.replicas 2.
 func batches(n int, p placement, print func(figure)) {
 	policy := roller.DefaultPolicy()
 	policy.MaxUnavailable = n
@@ -83,8 +83,8 @@ func batches(n int, p placement, print func(figure)) {
 	runtime.KeepAlive(s)
 }
 
-// memory is how much is in use, with no garbage in it, and how much was ever taken. What a snapshot holds and what one plan takes is as
-// much as can be in use at once, whenever the garbage is collected.
+// memory returns the memory in use after a garbage collection, and the total allocated so far. A snapshot's memory plus one plan's
+// allocations bound the memory in use at once, whenever the garbage is collected.
 func memory() runtime.MemStats {
 	runtime.GC()
 	var m runtime.MemStats
@@ -92,7 +92,7 @@ func memory() runtime.MemStats {
 	return m
 }
 
-// cluster is a healthy cluster over three racks of which each node is out of date.
+// cluster returns a healthy cluster over three racks in which each node is outdated.
 func cluster(n int, unaware float64) *roller.Snapshot {
 	random := rand.New(rand.NewPCG(1, 2))
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -117,7 +117,7 @@ func cluster(n int, unaware float64) *roller.Snapshot {
 	return s
 }
 
-// replicas are three different brokers: of three racks, or any.
+// replicas returns three different brokers: of three racks, or any.
 func replicas(random *rand.Rand, n int, anywhere bool) []roller.NodeID {
 	var ids []roller.NodeID
 	for len(ids) < 3 {
@@ -132,7 +132,7 @@ func replicas(random *rand.Rand, n int, anywhere bool) []roller.NodeID {
 	return ids
 }
 
-// rolls rolls a cluster in virtual time: each broker needs two minutes, and half a minute to catch up.
+// rolls rolls a cluster in virtual time: each broker needs two minutes to restart, and half a minute to catch up.
 func rolls(n int, print func(figure)) error {
 	var serial float64
 	for _, most := range []int{1, 10, n} {
@@ -153,7 +153,7 @@ func rolls(n int, print func(figure)) error {
 	return unequal(n, print)
 }
 
-// unequal is the same where a restart takes between one and four minutes, refilled, beside one batch after another.
+// unequal does the same with restarts of one to four minutes, with refill, and beside that one batch after another.
 func unequal(n int, print func(figure)) error {
 	s := simulator.Scale{Brokers: n, PartitionsPerBroker: 1, MaxUnavailable: 10, Restart: time.Minute, Spread: 3 * time.Minute,
 		CatchUp: 10 * time.Second, Recall: observe.DefaultRecall}
@@ -161,7 +161,7 @@ func unequal(n int, print func(figure)) error {
 	if err != nil {
 		return err
 	}
-	s.Settle = time.Nanosecond // each batch is back as a whole before the next one goes
+	s.Settle = time.Nanosecond // without refill: each batch has to be back before the next one
 	whole, err := simulator.Measure(s)
 	if err != nil {
 		return err

@@ -9,54 +9,54 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Cluster is how a history begins: all nodes are well, and all replicas in sync. It is a plain value, so that it can be printed and cut
-// down.
+// Cluster is the initial state of a history: all nodes are healthy, and all replicas in sync. It is a plain value, so that it can be
+// printed and shrunk.
 type Cluster struct {
-	// Nodes are by ascending id.
+	// Nodes are ordered by id.
 	Nodes  []Node
 	Topics []Topic
 	Policy roller.Policy
-	// Old: the brokers do not tell of those that are out of service, as before Kafka 4.0.
+	// Old: the brokers don't report which of them are fenced, as before Kafka 4.0.
 	Old bool
 }
 
-// Node is a node at the beginning.
+// Node is the initial state of a node.
 type Node struct {
 	ID    roller.NodeID
 	Roles roller.Roles
 	Rack  string
-	// Place is the Kubernetes cluster that it runs in.
+	// Place is the node's Kubernetes cluster.
 	Place string
-	// Outdated: its pod should be replaced.
+	// Outdated: its pod has to be replaced.
 	Outdated bool
-	// Stop, Boot and Rate are how long it takes to stop, how long to start, and how many of its replicas catch up a second.
+	// Stop and Boot are the durations of a stop and a start. Rate is how many replicas catch up per second.
 	Stop, Boot time.Duration
 	Rate       int
 }
 
-// Topic is a topic at the beginning.
+// Topic is the initial state of a topic.
 type Topic struct {
 	Name   string
 	MinISR int
-	// Partitions are their replicas, of which the first leads.
+	// Partitions are the replicas of each partition. The first replica leads.
 	Partitions [][]roller.NodeID
 }
 
-// Shape is what a random cluster should be like.
+// Shape describes a random cluster.
 type Shape struct {
-	// Nodes is how many there are; Partitions how many each broker has a replica of, more or less.
+	// Nodes is the number of nodes. Partitions is about how many replicas each broker has.
 	Nodes, Partitions int
-	// Combined: all nodes are combined ones, up to five, and the rest brokers. Otherwise there are as many controllers as Controllers says.
+	// Combined: up to five nodes are combined ones, and the rest are brokers. Otherwise Controllers is the number of controllers.
 	Combined    bool
 	Controllers int
-	// Racks is over how many racks the brokers are spread; Aware: so are the replicas of each partition.
+	// Racks is the number of racks of the brokers. Aware: each partition's replicas are spread over the racks as well.
 	Racks int
 	Aware bool
-	// Places is over how many Kubernetes clusters the nodes are spread; up to one: they are in one.
+	// Places is the number of Kubernetes clusters; 0 and 1 stand for one.
 	Places int
 }
 
-// RandomShape is a small shape for a random history.
+// RandomShape returns a small shape for a random history.
 func RandomShape(r *rand.Rand) Shape {
 	s := Shape{Nodes: 1 + r.IntN(8), Partitions: 1 + r.IntN(6), Combined: r.IntN(3) == 0, Controllers: []int{0, 1, 2, 3, 3, 3, 5}[r.IntN(7)],
 		Racks: r.IntN(4), Aware: r.IntN(2) == 0}
@@ -69,7 +69,7 @@ func RandomShape(r *rand.Rand) Shape {
 	return s
 }
 
-// RandomCluster is a cluster of a shape.
+// RandomCluster returns a random cluster of a shape.
 func RandomCluster(r *rand.Rand, s Shape) Cluster {
 	c := Cluster{Policy: randomPolicy(r), Old: r.IntN(3) == 0}
 	controllers := s.Controllers
@@ -110,7 +110,7 @@ func RandomCluster(r *rand.Rand, s Shape) Cluster {
 	return c
 }
 
-// place is the Kubernetes cluster of a node.
+// place returns the Kubernetes cluster of a node.
 func (s Shape) place(of int) string {
 	if s.Places <= 1 {
 		return ""
@@ -141,7 +141,7 @@ func randomPolicy(r *rand.Rand) roller.Policy {
 	return p
 }
 
-// without is the cluster without a node and its replicas.
+// without returns the cluster without a node and its replicas.
 func (c Cluster) without(id roller.NodeID) Cluster {
 	c.Nodes = slices.DeleteFunc(slices.Clone(c.Nodes), func(n Node) bool { return n.ID == id })
 	c.Topics = slices.Clone(c.Topics)

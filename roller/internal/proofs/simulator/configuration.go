@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// The keys that nodes have, by number: two that all nodes take up while they run, of which the first may at most be doubled or halved at
-// once, and one that needs a restart. No node starts with a value of less than 1.
+// The keys of the nodes' configurations. Nodes apply threads and connections at runtime; threads may at most double or halve in one change.
+// requests needs a restart. No node starts with a value of less than 1.
 const (
 	threads = iota
 	connections
@@ -24,39 +24,40 @@ const (
 
 var keyNames = [keyCount]string{"num.io.threads", "max.connections", "queued.max.requests"}
 
-// settings are the configuration of a node: what counts, what it read of its file when it started, and what the file is to say.
+// settings are the configuration of a node: the values in use, those that it read from its file at its start, and those of the present
+// file.
 type settings struct {
 	live, file, wanted [keyCount]int
-	// deaf: it takes nothing up while it runs.
+	// deaf: the node applies no change at runtime.
 	deaf bool
-	// told is what was shown of all this last, and shown what it was.
+	// told caches the configuration that was last reported. shown are the values that it was made from.
 	told  brokerconfig.Config
 	shown shown
 }
 
-// shown is all that the configuration of a node that is shown follows from.
+// shown are all values that the reported configuration of a node depends on.
 type shown struct{ live, file, wanted, stored [keyCount]int }
 
-// first are those of a node at the beginning.
+// first returns the initial settings of a node.
 func first() settings {
 	values := [keyCount]int{8, 100, 500}
 	return settings{live: values, file: values, wanted: values}
 }
 
-// legal reports whether a node starts with a value.
+// legal reports whether a node starts with the value.
 func legal(value int) bool { return value >= 1 }
 
-// illegal is a key whose value a node does not start with; negative: there is none.
+// illegal returns a key whose value prevents the node from starting; negative if there is none.
 func (c *settings) illegal() int {
 	return slices.IndexFunc(c.wanted[:], func(value int) bool { return !legal(value) })
 }
 
-// read is what a node does when it starts: it reads its file. What Kafka stores it takes up once it runs, if it can.
+// read lets a starting node read its file. takeUp applies the values that Kafka stores once the node runs.
 func (w *world) read(n *node) {
 	n.config.file, n.config.live, n.config.deaf = n.config.wanted, n.config.wanted, false
 }
 
-// wish has nodes want a value.
+// wish changes the desired value of a key for the nodes.
 func (w *world) wish(nodes []*node, key, value int) {
 	w.wished[key]++
 	if slices.ContainsFunc(nodes, func(n *node) bool { return n.config.wanted[key] != value }) {
@@ -67,7 +68,7 @@ func (w *world) wish(nodes []*node, key, value int) {
 	}
 	w.tell("%s of %s is to be %d", keyNames[key], about(nodes, w), value)
 	for _, n := range w.nodes {
-		if n.spoilt && n.pod == podStuck && n.config.illegal() < 0 { // its container is in a crash loop, and reads the new value
+		if n.spoilt && n.pod == podStuck && n.config.illegal() < 0 { // the container in its crash loop reads the new value
 			n.spoilt = false
 			w.start(n)
 		}
@@ -81,7 +82,7 @@ func about(nodes []*node, w *world) string {
 	return fmt.Sprintf("node %d", nodes[0].ID)
 }
 
-// refuses is what a node that runs says against a value, or nil.
+// refuses returns a running node's error for a value; nil if the node accepts the value.
 func (w *world) refuses(n *node, key, value int) error {
 	live := n.config.live[key]
 	switch {
@@ -97,20 +98,20 @@ func (w *world) refuses(n *node, key, value int) error {
 	return nil
 }
 
-// tooFar is what a node says of threads that it can't have at once.
+// tooFar returns a node's error for too large a change of threads.
 func tooFar(value, live int) error {
 	const text = "Dynamic thread count update validation failed for %s=%d, value should be at least half, and at most double the current " +
 		"value %d"
 	return kafka.NewError(kafka.CodeInvalidRequest, fmt.Sprintf(text, keyNames[threads], value, live))
 }
 
-// spoils reports whether what is stored keeps a node from taking anything up.
+// spoils reports whether the stored threads keep a node from applying any stored value.
 func (w *world) spoils(n *node) bool {
 	stored, live := w.stored[threads], n.config.live[threads]
 	return stored != 0 && (stored > 2*live || stored < live/2)
 }
 
-// store has Kafka store values for all nodes. Some may not take them up, and tell nobody.
+// store stores values in Kafka for all nodes. Nodes that can't apply them report no error.
 func (w *world) store(values map[int]int) {
 	for key, value := range values {
 		w.stored[key] = value
@@ -125,7 +126,7 @@ func (w *world) store(values map[int]int) {
 	}
 }
 
-// takeUp has a node that runs take up what is stored. One that can't take up one value takes up none.
+// takeUp lets a running node apply the stored values. If it can't apply one of them, it applies none.
 func (w *world) takeUp(n *node) {
 	if !n.process || n.config.deaf {
 		return
@@ -142,7 +143,7 @@ func (w *world) takeUp(n *node) {
 	}
 }
 
-// writer is Kafka as somebody sees it who changes configurations: through the brokers, which check them, or the controllers, which do not.
+// writer is a client that changes configurations: through the brokers, which validate them, or through the controllers, which do not.
 type writer struct {
 	r           *run
 	controllers bool
@@ -171,7 +172,7 @@ func (x *writer) AlterConfigs(_ context.Context, changes []kafka.ConfigChange, v
 	return answers, nil
 }
 
-// answering are the nodes that may be asked; nil stands for controllers that are elsewhere.
+// answering returns the nodes that may be asked; a nil node stands for controllers outside of the cluster.
 func (x *writer) answering() []*node {
 	w := x.r.w
 	var all []*node
@@ -223,7 +224,7 @@ func (r *run) reconfigure(n *node, a roller.Action, fails bool) actuate.Outcome 
 	return actuator.Do(ctx, a, &roller.Node{ID: n.ID, Roles: n.Roles})
 }
 
-// desired is the configuration that the node is to have.
+// desired returns the desired configuration of the node.
 func (c *settings) desired() map[string]string {
 	if c.told.Desired != nil && c.shown.wanted == c.wanted {
 		return c.told.Desired
@@ -235,7 +236,7 @@ func (c *settings) desired() map[string]string {
 	return desired
 }
 
-// observed is the configuration as the node tells of it.
+// observed returns the configuration as the node reports it.
 func (w *world) observed(n *node) brokerconfig.Config {
 	now := shown{live: n.config.live, file: n.config.file, wanted: n.config.wanted, stored: w.stored}
 	if n.config.told.Live != nil && n.config.shown == now {
@@ -256,8 +257,8 @@ func (w *world) observed(n *node) brokerconfig.Config {
 	return n.config.told
 }
 
-// correct ends all that goes wrong with configurations. Somebody corrects illegal values, but where nothing has to be restarted for
-// anything else they may stay.
+// correct ends all faults of configurations. It corrects illegal values too, but may leave them if no node has to be restarted for another
+// reason.
 func (r *run) correct(restarts bool) {
 	w := r.w
 	stays := r.marks%2 == 0 && !restarts
@@ -281,8 +282,8 @@ func (r *run) correct(restarts bool) {
 	}
 }
 
-// configured explains what is wrong with the node's configuration that is to be put right while it runs, or by a restart that nothing
-// forbids.
+// configured describes a value of the node's configuration that the roller should have applied, at runtime or by a restart that no rule
+// forbids; empty if there is none.
 func (r *run) configured(n *node) string {
 	c := &n.config
 	for _, key := range []int{threads, connections} {
@@ -292,14 +293,14 @@ func (r *run) configured(n *node) string {
 			continue
 		}
 		if c.illegal() >= 0 && (key == threads || slices.ContainsFunc(r.w.nodes, r.w.spoils) || r.w.untaken[key] >= mostTries) {
-			continue // it needs a restart, which it would not survive
+			continue // it needs a restart, and would not start again
 		}
 		return fmt.Sprintf("node %d has the wrong %s: %d, wanted is %d", n.ID, keyNames[key], c.live[key], value)
 	}
 	return ""
 }
 
-// rejection is what the roller says of an illegal value: which one, and of which node; empty if there is none, or it does not say all.
+// rejection returns the illegal value that the roller reports; empty if there is none, or if the roller does not report all of them.
 func (r *run) rejection() string {
 	why := ""
 	for _, n := range r.w.nodes {

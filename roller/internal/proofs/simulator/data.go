@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// topic is a topic of the world.
+// topic is a topic of the simulated cluster.
 type topic struct {
 	name       string
 	minISR     int
@@ -17,17 +17,17 @@ type topic struct {
 	hidden bool
 }
 
-// partition is a partition of the world.
+// partition is a partition of the simulated cluster.
 type partition struct {
 	roller.Partition
 	topic *topic
-	// hurt: something else than our restarts took, or kept, a replica out of sync since all were.
+	// hurt: since all replicas were in sync, something other than the roller's restarts removed a replica from the ISR or kept it out.
 	hurt bool
 }
 
 func (p *partition) String() string { return fmt.Sprintf("%s-%d", p.topic.name, p.Index) }
 
-// addTopic makes a topic, all replicas of which are in sync, except those on brokers that are not up.
+// addTopic creates a topic. Its replicas are in sync, except for those on brokers that are not up.
 func (w *world) addTopic(t Topic) {
 	made := &topic{name: t.Name, minISR: t.MinISR}
 	for i, replicas := range t.Partitions {
@@ -53,14 +53,14 @@ func (w *world) dropTopic(t *topic) {
 	w.tell("topic %s is deleted", t.name)
 }
 
-// hurt notes that a broker goes, or stays behind, by itself.
+// hurt marks the broker's partitions as affected by something other than the roller.
 func (w *world) hurt(n *node) {
 	for _, p := range n.hosted {
 		p.hurt = true
 	}
 }
 
-// healed forgets what happened to a partition that is in sync everywhere.
+// healed resets hurt of a partition once all its replicas are in sync and healthy.
 func (w *world) healed(p *partition) {
 	well := len(p.ISR) == len(p.Replicas) && len(p.Adding)+len(p.Removing) == 0
 	for _, id := range p.Replicas {
@@ -69,7 +69,7 @@ func (w *world) healed(p *partition) {
 	p.hurt = p.hurt && !well
 }
 
-// alive is how many members of the ISR are up.
+// alive returns how many members of the ISR are up.
 func (w *world) alive(p *partition) int {
 	n := 0
 	for _, id := range p.ISR {
@@ -80,8 +80,8 @@ func (w *world) alive(p *partition) int {
 	return n
 }
 
-// fence takes a broker that is gone out of all ISRs, if there is somebody to do that. The last member stays in, and there is no leader
-// then.
+// fence removes a broker that is down from all ISRs, if there is an active controller. The last member stays, and the partition then has no
+// leader.
 func (w *world) fence(n *node) {
 	if !w.governed() {
 		n.fenceAt = w.after(retry)
@@ -92,7 +92,7 @@ func (w *world) fence(n *node) {
 	w.tell("broker %d is fenced", n.ID)
 }
 
-// drop takes a broker out of all ISRs in which there is another one.
+// drop removes a broker from all ISRs that have another member.
 func (w *world) drop(n *node) {
 	for _, p := range n.hosted {
 		if len(p.ISR) > 1 {
@@ -105,7 +105,7 @@ func (w *world) drop(n *node) {
 	}
 }
 
-// choose makes the first member of the ISR that is up, and not on its way out, the leader.
+// choose elects the first replica that is in the ISR, up, and not stopping.
 func (w *world) choose(p *partition) {
 	was := p.Leader
 	p.Leader = -1
@@ -122,7 +122,7 @@ func (w *world) choose(p *partition) {
 	}
 }
 
-// electPreferred has the preferred leaders of partitions elected, as the controller does: where they are in sync and in service.
+// electPreferred elects the preferred leaders of partitions as the controller does: if they are in sync and in service.
 func (w *world) electPreferred(a roller.Action) {
 	if !w.governed() {
 		return
@@ -136,7 +136,7 @@ func (w *world) electPreferred(a roller.Action) {
 	w.tell("the leaders of %d topics are elected for node %d", len(a.Partitions), a.Node)
 }
 
-// register brings a broker back. What it was still in sync for by the metadata, it is not any more, unless it was the last.
+// register brings a broker back. It leaves the ISRs in which it still was, unless it is the last member.
 func (w *world) register(n *node) {
 	n.fenceAt = time.Time{}
 	if !n.fenced {
@@ -152,7 +152,7 @@ func (w *world) register(n *node) {
 	w.follow(n)
 }
 
-// follow lets a broker catch up, if there is anything to.
+// follow lets a broker start to catch up, if a replica of it is not in sync.
 func (w *world) follow(n *node) {
 	if n.up && !n.slow && n.catchAt.IsZero() && slices.ContainsFunc(n.hosted,
 		func(p *partition) bool { return p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) }) {
@@ -160,7 +160,7 @@ func (w *world) follow(n *node) {
 	}
 }
 
-// catchUp brings as many replicas of a broker in sync as do in a second.
+// catchUp brings as many replicas of a broker in sync as its rate allows in a second.
 func (w *world) catchUp(n *node) {
 	if !n.up || n.slow {
 		return
@@ -181,7 +181,7 @@ func (w *world) catchUp(n *node) {
 	w.follow(n)
 }
 
-// reassign begins to move one replica of a partition.
+// reassign starts to move one replica of a partition.
 func (w *world) reassign(p *partition, from, to *node) {
 	if len(p.Adding)+len(p.Removing) > 0 || slices.Contains(p.Replicas, to.ID) || !slices.Contains(p.Replicas, from.ID) || !w.governed() {
 		return
@@ -194,7 +194,7 @@ func (w *world) reassign(p *partition, from, to *node) {
 	w.follow(to)
 }
 
-// completes ends a reassignment once all that are added are in sync.
+// completes ends a reassignment once all added replicas are in sync.
 func (w *world) completes(p *partition) {
 	for _, id := range p.Adding {
 		if !slices.Contains(p.ISR, id) {
@@ -204,7 +204,7 @@ func (w *world) completes(p *partition) {
 	w.leave(p, p.Removing)
 }
 
-// leave ends a reassignment; these brokers have no replica any more.
+// leave ends a reassignment by removing these replicas.
 func (w *world) leave(p *partition, these []roller.NodeID) {
 	if len(these) == 0 {
 		return
@@ -225,7 +225,7 @@ func (w *world) leave(p *partition, these []roller.NodeID) {
 	w.check(p)
 }
 
-// check holds the state of a partition against availability rule: what we alone did to it must leave enough replicas in sync.
+// check checks the availability rule for a partition that only the roller affected: enough replicas must be in sync.
 func (w *world) check(p *partition) {
 	if p.hurt || w.broken != "" {
 		return

@@ -12,14 +12,14 @@ import (
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
 		"cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
-		return // the node was left out
+		return // shrinking removed the node
 	}
 	all := deeds()
 	at := slices.IndexFunc(all, func(d deed) bool { return d.name == s.Do })
 	all[at].run(r, s)
 }
 
-// node is the one that a step picks out.
+// node returns the step's node.
 func (r *run) node(s Step) *node { return r.w.byID[roller.NodeID(s.Node)] }
 
 func (r *run) passes(s Step) {
@@ -30,8 +30,8 @@ func (r *run) passes(s Step) {
 
 func (r *run) crashes(s Step) { r.w.crash(r.node(s)) }
 
-// evicts lets somebody else delete a pod. Where the roller had stored that it would, and crashed, nobody can tell who did: it counts as
-// done, for the reasons that it was decided for.
+// evicts lets another client delete a pod. If the roller had stored this restart and then crashed, nobody can tell which of them deleted
+// the pod: it counts as the stored restart, with its reasons.
 func (r *run) evicts(s Step) {
 	n := r.node(s)
 	if n.pod != podGone && n.pod != podStopping && r.progress.Restarts[n.ID].Instance == n.instance() {
@@ -41,14 +41,14 @@ func (r *run) evicts(s Step) {
 	r.w.end(n, false)
 }
 
-// fates decides how the next start of a node ends.
+// fates sets how the next start of a node ends.
 func (r *run) fates(s Step) {
 	n := r.node(s)
 	n.fate = fate(s.Arg % 4)
 	r.w.tell("the next start of node %d: %d", n.ID, n.fate)
 }
 
-// frees lets a pod that can't start start.
+// frees lets a stuck pod start.
 func (r *run) frees(s Step) {
 	n := r.node(s)
 	n.fate = fateWell
@@ -58,7 +58,7 @@ func (r *run) frees(s Step) {
 	}
 }
 
-// slows keeps the replicas of a broker from catching up, or lets them.
+// slows stops the replicas of a broker from catching up, or ends that.
 func (r *run) slows(s Step) {
 	n := r.node(s)
 	n.slow = !n.slow
@@ -69,7 +69,7 @@ func (r *run) slows(s Step) {
 	r.w.tell("broker %d is slow: %t", n.ID, n.slow)
 }
 
-// hangs lets a broker do nothing any more while its pod stays ready, or ends that.
+// hangs makes a broker hang while its pod stays ready, or ends that.
 func (r *run) hangs(s Step) {
 	n, w := r.node(s), r.w
 	if n.pod != podReady || !n.Roles.Broker {
@@ -88,7 +88,7 @@ func (r *run) hangs(s Step) {
 func (w *world) unhang(n *node) {
 	n.mute = false
 	if !n.expired.IsZero() {
-		return // only a new start helps
+		return // only a restart helps
 	}
 	n.silent = time.Time{}
 	if n.pod == podReady && n.Roles.Broker && !n.up {
@@ -97,7 +97,7 @@ func (w *world) unhang(n *node) {
 	w.tell("node %d answers again", n.ID)
 }
 
-// mutes keeps us alone from reaching a node, or ends that.
+// mutes prevents the roller, and nobody else, from reaching a node, or ends that.
 func (r *run) mutes(s Step) {
 	n, w := r.node(s), r.w
 	if n.mute {
@@ -108,7 +108,7 @@ func (r *run) mutes(s Step) {
 	w.tell("node %d can't be reached by us", n.ID)
 }
 
-// leads makes another voter that is caught up the leader.
+// leads makes another caught-up voter the leader.
 func (r *run) leads(s Step) {
 	if n := r.node(s); n.Roles.Controller && n.process && n.lagsSince.IsZero() && r.w.leader >= 0 && r.w.leader != n.ID {
 		r.w.lead(n)
@@ -131,7 +131,7 @@ func (r *run) lags(s Step) {
 	r.w.tell("voter %d lags: %t", n.ID, n.lags)
 }
 
-// partition is the one that a step picks out, or nil.
+// partition returns the step's partition; nil if there is none.
 func (r *run) partition(s Step) *partition {
 	if len(r.w.topics) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (r *run) reassigns(s Step) {
 	}
 }
 
-// cancels takes a reassignment back, if that leaves anybody in sync.
+// cancels cancels a reassignment, if a replica in sync remains.
 func (r *run) cancels(s Step) {
 	p := r.partition(s)
 	if p != nil && r.w.governed() && slices.ContainsFunc(p.ISR, func(id roller.NodeID) bool { return !slices.Contains(p.Adding, id) }) {
@@ -155,7 +155,7 @@ func (r *run) cancels(s Step) {
 	}
 }
 
-// creates makes a topic on brokers that are up.
+// creates creates a topic on brokers that are up.
 func (r *run) creates(s Step) {
 	w := r.w
 	var replicas []roller.NodeID
@@ -178,7 +178,7 @@ func (r *run) deletes(s Step) {
 	}
 }
 
-// revises changes what all pods should be.
+// revises changes the desired revision of all pods.
 func (r *run) revises(Step) {
 	r.w.revision++
 	for _, n := range r.w.nodes {
@@ -194,15 +194,15 @@ func (r *run) requests(s Step) {
 	r.w.tell("somebody asks for a restart of node %d", n.ID)
 }
 
-// sticks makes restarts of a node not do away with their reasons.
+// sticks makes the reasons of a node survive its restarts.
 func (r *run) sticks(s Step) {
 	n := r.node(s)
 	n.sticky = true
 	r.w.tell("restarts of node %d change nothing", n.ID)
 }
 
-// configures changes the configuration that is wanted: of all nodes the keys that they take up while they run, or of one the other. Some
-// values are illegal, some are refused while nodes run, some are forbidden, and some are taken and not taken up.
+// configures changes the desired configuration: the keys that nodes apply at runtime for all nodes, or the other key for one node. Some
+// values are illegal, some are rejected at runtime, some are forbidden by a policy, and some are accepted but not applied.
 func (r *run) configures(s Step) {
 	w := r.w
 	r.marks++
@@ -240,7 +240,7 @@ func (r *run) holds(s Step) {
 	r.w.tell("node %d is on hold: %t", n.ID, n.hold)
 }
 
-// disowns takes a pod away from its owner, or gives it back: nobody would recreate it.
+// disowns removes the owner of a pod, which then would not be recreated, or restores it.
 func (r *run) disowns(s Step) {
 	n := r.node(s)
 	n.foreign = !n.foreign
@@ -265,13 +265,14 @@ func (r *run) limits(s Step) {
 	r.w.tell("at most %d may be away", r.w.policy.MaxUnavailable)
 }
 
-// stales lets the informer show pods late that we delete, from now on. It is never as late as the core takes for "it did not happen".
+// stales delays from now on the informer's view of pods that the roller deletes. The delay is shorter than the time after which the core
+// assumes that the deletion did not happen.
 func (r *run) stales(s Step) {
 	r.stale = time.Duration(s.Arg%29) * time.Second
 	r.w.tell("pods are shown %s late", r.stale)
 }
 
-// expires lets the certificates of all nodes expire: no connection can be made to any of them, by nobody.
+// expires lets the certificates of all nodes expire: no client can connect to any of them.
 func (r *run) expires(Step) {
 	w := r.w
 	for _, n := range w.nodes {
@@ -288,7 +289,7 @@ func (r *run) expires(Step) {
 	w.reconsider()
 }
 
-// wedges lets the controllers lose their leader, and elect none, while all of them live.
+// wedges makes the controllers lose their leader and elect none, although all of them run.
 func (r *run) wedges(Step) {
 	w := r.w
 	for _, n := range w.voters() {
@@ -298,21 +299,21 @@ func (r *run) wedges(Step) {
 	w.reconsider()
 }
 
-// cuts keeps us from reaching anybody, or ends that.
+// cuts prevents the roller from reaching any node, or ends that.
 func (r *run) cuts(Step) {
 	w := r.w
 	w.cut, w.cutAt = !w.cut, w.now
 	w.tell("the roller can reach nobody: %t", w.cut)
 }
 
-// sidecars makes another container of the pod crash again and again, or ends that.
+// sidecars makes another container of the pod crash repeatedly, or ends that.
 func (r *run) sidecars(s Step) {
 	n := r.node(s)
 	n.sidecar = !n.sidecar
 	r.w.tell("a sidecar of node %d crashes: %t", n.ID, n.sidecar)
 }
 
-// abandons makes a node fail for good the next time it starts. Somebody puts it on hold.
+// abandons makes a node fail permanently at its next start. A user puts it on hold.
 func (r *run) abandons(s Step) {
 	if slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned }) {
 		return
@@ -322,13 +323,13 @@ func (r *run) abandons(s Step) {
 	r.w.tell("node %d will not come back from its next restart", n.ID)
 }
 
-// hushes keeps us from reading the logs of pods, or ends that.
+// hushes prevents the roller from reading the logs of pods, or ends that.
 func (r *run) hushes(Step) {
 	r.w.mum = !r.w.mum
 	r.w.tell("logs can't be read: %t", r.w.mum)
 }
 
-// hides takes the right to describe a topic away from us, or gives it back.
+// hides removes the roller's right to describe a topic, or restores it.
 func (r *run) hides(s Step) {
 	if p := r.partition(s); p != nil {
 		p.topic.hidden = !p.topic.hidden

@@ -9,38 +9,38 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// Scale is a cluster to be rolled without a mishap, for its figures.
+// Scale is a cluster that is rolled without faults to measure its figures.
 type Scale struct {
-	// Brokers are spread over three racks, and PartitionsPerBroker is how many each leads, with three replicas, one in each rack.
+	// Brokers are spread over three racks. Each leads PartitionsPerBroker partitions with three replicas, one in each rack.
 	Brokers, PartitionsPerBroker int
-	// MaxUnavailable is the policy's. 1: one at a time.
+	// MaxUnavailable is that of the policy; 1 restarts one at a time.
 	MaxUnavailable int
-	// Restart is how long a broker takes from the deletion of its pod until it is ready, CatchUp until all its replicas are in sync after
-	// that.
+	// Restart is the time from the deletion of a broker's pod until it is ready. CatchUp is the time from then until all its replicas are
+	// in sync.
 	Restart, CatchUp time.Duration
-	// Spread is how much longer the slowest broker takes to restart; the others take as much of it as their ids say. Settle is the policy's.
+	// Spread is how much longer the slowest broker takes to restart; for the others it grows with their ids. Settle is that of the policy.
 	Spread, Settle time.Duration
-	// Recall is how old the configurations of nodes and topics may be while nothing is done (observe.Observer).
+	// Recall is how old the configurations of nodes and topics may be for a glance (observe.Observer).
 	Recall time.Duration
 }
 
-// Figures are what a roll comes to.
+// Figures are the measurements of a roll.
 type Figures struct {
-	// Batches is how often brokers were restarted together, one look after another, Fewest the plan's lower bound.
+	// Batches is the number of groups of brokers that were restarted in successive looks. Fewest is the plan's lower bound.
 	Batches, Fewest int
 	// Took is the virtual time from the first look to the last.
 	Took time.Duration
-	// Looks is how often the roller looked: each costs one reading of the cluster, its topics and its quorum.
+	// Looks is the number of looks: each reads the cluster, its topics and its quorum once.
 	Looks int
-	// Requests is how many requests to Kafka they were.
+	// Requests is the number of requests to Kafka.
 	Requests int
-	// Restarts is how many brokers were restarted.
+	// Restarts is the number of restarts.
 	Restarts int
 }
 
-// Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks between which nothing happens, and
-// nothing but time is waited for, are counted and left out: they would see the same. It fails if a rule is broken, or the roll does not
-// end.
+// Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks that only wait for time to pass, and
+// between which nothing happens, are counted but skipped: they would read the same. Measure fails if a rule is broken, or if the roll does
+// not end.
 func Measure(s Scale) (Figures, error) { return measure(s.cluster(), s.Recall, true) }
 
 func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
@@ -48,7 +48,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 	plan := roller.NewPlan(r.w.observe(0, 0), roller.Progress{}, r.w.policy)
 	figures := Figures{Fewest: plan.Fewest}
 	m := newMeter(len(c.Nodes), recall)
-	batch := false // the last look restarted a member
+	batch := false // whether the last look restarted a broker of a batch
 	for {
 		before, restarts, peers, at := r.w.changed, r.restarts, r.peers, r.w.now
 		r.look(Step{})
@@ -84,7 +84,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 	return figures, nil
 }
 
-// pause is after how long a Deployment looks again, which is woken when a pod changes.
+// pause returns the time until a Deployment's next look. A change of a pod ends it earlier.
 func (r *run) pause() time.Duration {
 	pace := engine.Pace(r.last, r.w.now)
 	for _, restart := range r.last.Progress.Restarts {
@@ -98,7 +98,7 @@ func (r *run) pause() time.Duration {
 	return pace
 }
 
-// unready is how many nodes were restarted and are not ready: these are asked at each look.
+// unready returns how many restarted nodes are not ready: each look asks these.
 func (r *run) unready() int {
 	n := 0
 	for _, restart := range r.last.Progress.Restarts {
@@ -109,17 +109,17 @@ func (r *run) unready() int {
 	return n
 }
 
-// calm is how long after a pod changed it is looked at.
+// calm is the delay between a pod's change and the look that it triggers.
 const calm = 500 * time.Millisecond
 
-// meter counts requests to Kafka as an observer makes them (package observe, whose tests count them on a Kafka).
+// meter counts the requests to Kafka that an observer makes. The tests of package observe count them on a Kafka.
 type meter struct {
 	nodes  int
 	recall time.Duration
-	// askedNodes, askedTopics, askedMoves and askedAway are when the configurations of all nodes, those of all topics, the reassignments, and
-	// the nodes that are not ready were asked for last.
+	// askedNodes, askedTopics, askedMoves and askedAway are the times of the last requests for the configurations of nodes, those of
+	// topics, the reassignments, and the nodes that are not ready.
 	askedNodes, askedTopics, askedMoves, askedAway time.Time
-	// away is how many nodes were not ready then.
+	// away is the number of nodes that were not ready then.
 	away     int
 	requests int
 }
@@ -128,20 +128,20 @@ func newMeter(nodes int, recall time.Duration) *meter {
 	return &meter{nodes: nodes, recall: recall}
 }
 
-// look counts a glance while so many nodes are not ready, and where something is done to so many, the closer look that it is done on.
+// look counts a glance, and if there are actions, the verification that precedes them.
 func (m *meter) look(at time.Time, done, unready int) {
 	m.read(at, 0, unready, false)
 	if done > 0 {
 		m.read(at, done, unready, true)
-		m.requests += done // which topics the broker has replicas of
+		m.requests += done // the topics that the broker has replicas of
 	}
 }
 
-// electionChecks is how often a broker that was elected is asked whether it leads and its followers fetch from it: a follower that has
-// nothing to fetch asks every half second (replica.fetch.wait.max.ms), and the broker is asked every fifth of a second (package actuate).
+// electionChecks is how often an elected broker is asked whether it leads and its followers fetch: a follower with nothing to fetch asks
+// every half second (replica.fetch.wait.max.ms), and package actuate asks the broker every fifth of a second.
 const electionChecks = 4
 
-// elected counts the elections of leaders, and the questions that follow.
+// elected counts elections, and the checks that follow.
 func (m *meter) elected(actions []roller.Action) {
 	for _, a := range actions {
 		if a.Kind == roller.ActionElectLeaders {
@@ -150,7 +150,7 @@ func (m *meter) elected(actions []roller.Action) {
 	}
 }
 
-// read counts a reading of everything that is not recalled, with the nodes that are asked in any case.
+// read counts a reading of everything that is not recalled, and of the nodes that are always asked.
 func (m *meter) read(at time.Time, nodes, unready int, verify bool) {
 	m.requests += 3 // the brokers, the quorum, the topics
 	if verify || at.Sub(m.askedTopics) > m.recall {
@@ -167,14 +167,14 @@ func (m *meter) read(at time.Time, nodes, unready int, verify bool) {
 	case at.Sub(m.askedAway) > min(m.recall, observe.RecallOfAway):
 		m.askedAway, m.away = at, unready
 		nodes += unready
-	default: // those who went since
+	default: // nodes that became unready since
 		nodes += max(0, unready-m.away)
 		m.away = unready
 	}
 	m.requests += nodes
 }
 
-// cluster is the cluster of a scale.
+// cluster returns the cluster of a scale.
 func (s Scale) cluster() Cluster {
 	c := Cluster{Policy: roller.DefaultPolicy()}
 	c.Policy.MaxUnavailable, c.Policy.Settle = s.MaxUnavailable, s.Settle
@@ -185,7 +185,7 @@ func (s Scale) cluster() Cluster {
 		n.Rate = max(1, 3*s.PartitionsPerBroker/max(1, int(s.CatchUp/time.Second)))
 		c.Nodes = append(c.Nodes, n)
 	}
-	racks := [3]int{} // how many brokers each rack has
+	racks := [3]int{} // the number of brokers in each rack
 	for rack := range racks {
 		racks[rack] = (s.Brokers - rack + 2) / 3
 	}

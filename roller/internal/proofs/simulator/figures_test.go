@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// Looks that are left out would have seen the same.
+// Skipped looks would have read the same.
 func TestFiguresWithAndWithoutQuietLooks(t *testing.T) {
 	g := NewWithT(t)
 	for _, most := range []int{1, 4} {
@@ -26,7 +26,7 @@ func TestFiguresWithAndWithoutQuietLooks(t *testing.T) {
 	}
 }
 
-// A roll in batches takes as long as one restart for each batch, and one at a time as long as one for each broker.
+// A roll in batches takes one restart per batch, and a serial roll one restart per broker.
 func TestTheTimeOfARoll(t *testing.T) {
 	sizes := []int{15}
 	if os.Getenv("PROVE") == "full" {
@@ -49,8 +49,8 @@ func TestTheTimeOfARoll(t *testing.T) {
 	}
 }
 
-// While nodes are waited for, a look costs three requests, two for the topics and the reassignments now and then, one for each node that is
-// not ready every ten seconds, and one for each node the less often the more there are.
+// While the roller waits for nodes, a look costs three requests. In addition come two for topics and reassignments from time to time, one
+// every ten seconds for each node that is not ready, and one for each node, the less often the more nodes there are.
 func TestTheRequestsOfARoll(t *testing.T) {
 	g := NewWithT(t)
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -75,7 +75,7 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(m.requests-before).To(Equal(1+4), "an election is asked for, and then whether the broker leads")
 }
 
-// The aim of a serial roll of 1,000 brokers is 120,000 requests, 120 for each. Strimzi makes about 100,000.
+// A serial roll of 1,000 brokers should need at most 120,000 requests, 120 per broker. Strimzi needs about 100,000.
 func TestASerialRollIsCheap(t *testing.T) {
 	g := NewWithT(t)
 	n := 30

@@ -9,11 +9,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// These formulas are those of docs/decisions, written independently of package roller's own. They take a longer way: they simulate what may
-// happen.
+// These are the formulas of docs/decisions, written independently of package roller. They take a longer way: they simulate the possible
+// outcomes.
 
-// KeepsData checks the availability rule for all partitions with a replica on a node that is about to go down, in addition to those of
-// down. It returns the violation, or "".
+// KeepsData checks the availability rule for all partitions of a node that is about to go down, in addition to those of down. It returns
+// the violation, or "".
 func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]bool) string {
 	for _, t := range topics {
 		for _, p := range t.Partitions {
@@ -45,7 +45,8 @@ func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]b
 	return ""
 }
 
-// ends are what becomes of a partition: itself, or what a reassignment leaves when it is cancelled, and when it has come to its end.
+// ends returns the possible outcomes of a partition: itself, or, during a reassignment, the partition after its cancellation and after its
+// completion.
 func ends(p roller.Partition) []roller.Partition {
 	if len(p.Adding) == 0 && len(p.Removing) == 0 {
 		return []roller.Partition{p}
@@ -61,7 +62,7 @@ func ends(p roller.Partition) []roller.Partition {
 		}
 		if !removed {
 			complete.Replicas = append(complete.Replicas, id)
-			if in || added { // it comes to its end only when all that are added are in sync
+			if in || added { // a reassignment completes only when all added replicas are in sync
 				complete.ISR = append(complete.ISR, id)
 			}
 		}
@@ -116,9 +117,9 @@ func keys(set map[roller.NodeID]bool) []roller.NodeID {
 	return ids
 }
 
-// KeepsLosses holds the cluster-loss budget for a node that is to go down beside those of down. It plays the loss of each other Kubernetes
-// cluster without the node's restart, with it, and with it while all others are well, but for those that nobody waits for. It returns what
-// is broken, or nothing.
+// KeepsLosses checks the cluster-loss budget for a node that is about to go down, in addition to those of down. For each other Kubernetes
+// cluster, it computes the outages of its loss without the node's restart, with it, and with it while all other nodes are healthy, except
+// for those in held. It returns the violation, or "".
 func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place map[roller.NodeID]string, id roller.NodeID, down,
 	held map[roller.NodeID]bool, timeout time.Duration) string {
 	for _, lost := range slices.Compact(slices.Sorted(maps.Values(place))) {
@@ -129,7 +130,7 @@ func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place
 		out := func(down map[roller.NodeID]bool, goes bool) func(roller.NodeID) bool {
 			return func(n roller.NodeID) bool { return in(n) || down[n] || goes && n == id }
 		}
-		// The quorum tells itself which voters are down: a combined node that serves no partition may vote.
+		// The quorum itself reports which voters are down: a combined node that serves no partition may still vote.
 		without := outages(topics, quorum, id, timeout, false, out(down, false), out(nil, false))
 		with := outages(topics, quorum, id, timeout, false, out(down, true), out(nil, true))
 		best := outages(topics, quorum, id, timeout, true, out(held, true), out(held, true))
@@ -143,8 +144,8 @@ func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place
 	return ""
 }
 
-// outages are what the node has a part in and would be out of service: partitions that can't be written to, and the quorum. all: whoever is
-// there is in sync.
+// outages returns what would be out of service of the node's partitions and its quorum: partitions without enough replicas in sync, and a
+// quorum without a majority. all: count all replicas as in sync, and all voters as caught up.
 func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller.NodeID, timeout time.Duration, all bool, gone,
 	mute func(roller.NodeID) bool) map[string]bool {
 	out := map[string]bool{}
@@ -172,7 +173,7 @@ func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller
 	return out
 }
 
-// caughtUp are the voters that are, or all.
+// caughtUp returns the voters that are caught up, or all voters.
 func caughtUp(q roller.Quorum, timeout time.Duration, all bool) []roller.NodeID {
 	var now int64
 	for _, v := range q.Voters {
@@ -189,7 +190,7 @@ func caughtUp(q roller.Quorum, timeout time.Duration, all bool) []roller.NodeID 
 	return ids
 }
 
-// left is how many of the nodes are not gone.
+// left returns how many of the nodes remain.
 func left(ids []roller.NodeID, gone func(roller.NodeID) bool) int {
 	n := 0
 	for _, id := range ids {

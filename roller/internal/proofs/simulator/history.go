@@ -10,20 +10,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// History is a history as a value.
+// History is a history that can be played again.
 type History struct {
 	Cluster Cluster
 	Steps   []Step
 }
 
-// Step is one step of a history. It is a plain value: what it means is found out when it is made, so that a history from which steps were
-// left out is one too.
+// Step is one step of a history. It is a plain value that is interpreted when it is played, so a history stays valid if steps are removed.
 type Step struct {
-	// Do is what is done: a look of the roller, time that passes, or something that befalls the cluster.
+	// Do is the kind of step: a look of the roller, time that passes, or an event in the cluster.
 	Do string
-	// Node is the node's id, and Arg whatever else there is to choose.
+	// Node is the node's id. Arg selects everything else.
 	Node, Arg int
-	// Fault is what goes wrong with a look's actions; Blind what can't be read in it, of the nodes in Mask.
+	// Fault is what goes wrong with a look's actions. Blind are the facts that the look can't read, of the nodes in Mask.
 	Fault string
 	Blind blind
 	Mask  uint64
@@ -34,22 +33,22 @@ const (
 	faultCrashBeforeStore = "crash-before-store" // nothing is stored, and nothing done
 	faultCrashBeforeActs  = "crash-before-acts"  // the progress is stored, and nothing done
 	faultCrashMidway      = "crash-midway"       // some of the actions are done
-	faultRefused          = "refused"            // the API server, or Kafka, refuses one of them
-	faultLost             = "answer-lost"        // all are done, and nobody hears of it
-	faultSlowLook         = "slow-look"          // Kafka answers long after Kubernetes
-	faultSlowStore        = "slow-store"         // it takes long to store the progress
+	faultRefused          = "refused"            // only some of the actions are done
+	faultLost             = "answer-lost"        // all actions are done, but the answer is lost
+	faultSlowLook         = "slow-look"          // Kafka responds long after Kubernetes
+	faultSlowStore        = "slow-store"         // storing the progress takes long
 	faultSlowActs         = "slow-acts"          // Kafka takes long for each change of a configuration
-	faultSleep            = "sleep"              // the program is suspended before it acts, and another one takes over meanwhile
+	faultSleep            = "sleep"              // the program is suspended before it acts, and another one takes over
 )
 
-// deed is a kind of step, and how often it comes.
+// deed is a kind of step; its weight is how often it occurs.
 type deed struct {
 	name   string
 	weight int
 	run    func(r *run, s Step)
 }
 
-// deeds are all kinds of steps.
+// deeds returns all kinds of steps.
 func deeds() []deed {
 	return []deed{
 		{"look", 60, (*run).look},
@@ -88,15 +87,15 @@ func deeds() []deed {
 	}
 }
 
-// RandomHistory is the history of a seed.
+// RandomHistory returns the history of a seed.
 func RandomHistory(seed uint64) History {
-	r := rand.New(rand.NewPCG(seed, 2)) // a history is no secret
+	r := rand.New(rand.NewPCG(seed, 2)) // no secret depends on it
 	return randomHistory(r, RandomShape(r), 30+r.IntN(170))
 }
 
-// LargeHistory is the history of a seed with so many brokers over three racks, and some controllers beside them.
+// LargeHistory returns the history of a seed with this many brokers over three racks, and some controllers.
 func LargeHistory(seed uint64, brokers int) History {
-	r := rand.New(rand.NewPCG(seed, 3)) // a history is no secret
+	r := rand.New(rand.NewPCG(seed, 3)) // no secret depends on it
 	h := randomHistory(r, Shape{Nodes: brokers, Partitions: 6, Controllers: 3 + 2*r.IntN(2), Racks: 3, Aware: r.IntN(4) > 0,
 		Places: 1 + 2*r.IntN(2)}, 300)
 	h.Cluster.Policy.MaxUnavailable = []int{3, 10, brokers}[r.IntN(3)]
@@ -112,7 +111,7 @@ func randomHistory(r *rand.Rand, s Shape, steps int) History {
 	return h
 }
 
-// randomStep is the next step of a random history. Without faults only looks and time are left, and what users do.
+// randomStep returns the next step of a random history. Without faults it returns only looks, time, and actions of users.
 func randomStep(r *rand.Rand, faults bool, nodes int) Step {
 	all := deeds()
 	total := 0
@@ -142,23 +141,22 @@ func randomStep(r *rand.Rand, faults bool, nodes int) Step {
 	}
 }
 
-// Result is what came of a history.
+// Result is the result of a history.
 type Result struct {
-	// Broken is the first rule that was broken; empty if none was.
+	// Broken is the first broken rule; empty if none was broken.
 	Broken string
-	// Took is how long it took in virtual time until everything was rolled, from the end of the steps.
+	// Took is the virtual time from the end of the steps until everything was rolled.
 	Took time.Duration
-	// Looks and Restarts are how often the roller looked, and restarted a node, in all.
+	// Looks and Restarts are the numbers of all looks and restarts.
 	Looks, Restarts int
-	// Progress is how it ended.
+	// Progress is the last progress.
 	Progress roller.Progress
 }
 
-// Play plays a history, then lets the cluster get well, and waits until everything is rolled. It tells the story if there is somebody to
-// tell it to.
+// Play plays a history, then ends all faults and waits until everything is rolled. It writes the story unless story is nil.
 func (h History) Play(story *strings.Builder) Result { return h.play(roller.Step, story) }
 
-// play is Play with somebody else who decides.
+// play is Play with another decider.
 func (h History) play(decide decider, story *strings.Builder) Result {
 	r := newRun(h.Cluster, story)
 	r.decide = decide
@@ -179,7 +177,7 @@ func (h History) play(decide decider, story *strings.Builder) Result {
 	return Result{Broken: r.broken(), Took: r.w.now.Sub(ended), Looks: r.count, Restarts: r.restarts, Progress: r.progress}
 }
 
-// Shrink leaves out all that is not needed to break a rule: steps, large parts first, then what goes wrong in them, then nodes and topics.
+// Shrink removes all parts that are not needed to break a rule: steps, large parts first, then their faults, then nodes and topics.
 func (h History) Shrink(breaks func(History) bool) History {
 	for again := true; again; {
 		before := h.size()
@@ -274,7 +272,7 @@ func (h History) smaller(breaks func(History) bool) History {
 	return h
 }
 
-// Literal is the history as Go reads it, in a package that imports this one and package roller.
+// Literal returns the history in Go syntax, for a package that imports this one and package roller.
 func (h History) Literal() string {
 	return strings.NewReplacer("simulator.Step{Do", "\n\t{Do", "simulator.Node{ID", "\n\t{ID", "simulator.Topic{Name",
 		"\n\t{Name").Replace(fmt.Sprintf("%#v", h))

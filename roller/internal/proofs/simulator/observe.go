@@ -10,36 +10,36 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// blind describes what can't be read in one look. Those of nodes hit the nodes by the bits of Node, by their place.
+// blind describes the facts that a look can't read. For the kinds that concern nodes, Mask selects nodes by their index.
 type blind uint16
 
 const (
 	blindTopics blind = 1 << iota
 	blindMinISR
 	blindQuorum
-	blindPods     // all of the pod
-	blindInstance // one fact of it
+	blindPods     // all facts of the pod
+	blindInstance // one of them
 	blindReady
 	blindStuck
 	blindConfig
 	blindRevision
-	blindAnswers // and whether it is fenced
+	blindAnswers // and whether the broker is fenced
 	blindRecovery
-	blindNode  // the node is not in what is seen, because its Kubernetes cluster can't be read
-	blindKinds // how many there are, by its place
+	blindNode  // the node is missing, because its Kubernetes cluster can't be read
+	blindKinds // the number of kinds
 )
 
-// outside is the voter of clusters that have none among their nodes.
+// outside is the voter of clusters that have no controller among their nodes.
 const outside = 1_000_000
 
-// observe is what the roller sees. What is hidden by b is unknown, for the nodes at the places of which the mask has a bit.
+// observe returns the roller's snapshot. Facts that b hides are unknown, for the nodes whose index is in the mask.
 func (w *world) observe(b blind, mask uint64) *roller.Snapshot {
 	s := w.observeNodes(b, mask)
 	w.observeKafka(s, b)
 	return s
 }
 
-// observeNodes is what is seen first.
+// observeNodes reads the facts of nodes, which come first.
 func (w *world) observeNodes(b blind, mask uint64) *roller.Snapshot {
 	s := &roller.Snapshot{At: w.now, From: w.now, Nodes: make([]roller.Node, 0, len(w.nodes))}
 	for i, n := range w.nodes {
@@ -60,7 +60,7 @@ func (w *world) observeNodes(b blind, mask uint64) *roller.Snapshot {
 	return s
 }
 
-// observeKafka is what is seen last.
+// observeKafka reads the facts of Kafka, which come last.
 func (w *world) observeKafka(s *roller.Snapshot, b blind) {
 	s.At = w.now
 	s.Topics, s.Quorum = w.observeTopics(b), w.observeQuorum()
@@ -81,7 +81,7 @@ func hide(n *roller.Node, b blind) {
 	if b&(blindPods|blindReady) != 0 {
 		n.Ready = roller.Unknown[bool](why)
 	}
-	if b&(blindPods|blindInstance|blindStuck) != 0 { // it is unknown how a pod is that nobody knows
+	if b&(blindPods|blindInstance|blindStuck) != 0 { // whether an unknown pod is stuck is unknown too
 		n.Stuck = roller.Unknown[string](why)
 	}
 	if b&blindPods != 0 {
@@ -101,7 +101,7 @@ func hide(n *roller.Node, b blind) {
 	}
 }
 
-// seen is what is seen of a node. The informer may show the pod as it was before we deleted it; what users ask for is shown at once.
+// seen returns what a look shows of a node. The informer may show a pod that the roller deleted as it was before; annotations show at once.
 func (w *world) seen(n *node) roller.Node {
 	seen := w.look(n)
 	if n.seen != nil {
@@ -113,7 +113,7 @@ func (w *world) seen(n *node) roller.Node {
 	return seen
 }
 
-// look is what can be seen of a node.
+// look returns the observable facts of a node.
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
@@ -144,7 +144,7 @@ func (w *world) look(n *node) roller.Node {
 	return seen
 }
 
-// annotate adds what people ask for, what is wrong, and what nobody can tell.
+// annotate adds the requests of users, faults, and facts that are unknown.
 func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.request != "" {
 		seen.Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: n.request}}
@@ -171,7 +171,7 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	w.tells(n, seen)
 }
 
-// tells adds what the node says of itself, and what others say that it may have.
+// tells adds the facts that the node reports itself, and those that others report about it.
 func (w *world) tells(n *node, seen *roller.Node) {
 	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 	if w.answers(n) {
@@ -182,17 +182,17 @@ func (w *world) tells(n *node, seen *roller.Node) {
 	}
 }
 
-// hides reports whether a broker tells of replicas of topics that the roller may not describe.
+// hides reports whether a broker has replicas of topics that the roller may not describe.
 func (w *world) hides(n *node) bool {
 	return w.answers(n) && slices.ContainsFunc(n.hosted, func(p *partition) bool { return p.topic.hidden })
 }
 
-// answers reports whether the node answers our questions.
+// answers reports whether the node responds to the roller.
 func (w *world) answers(n *node) bool {
 	return n.process && !n.mute && !w.cut && n.expired.IsZero() && (n.up || !n.Roles.Broker)
 }
 
-// observeTopics are the topics, if any broker tells of them.
+// observeTopics returns the topics, if any broker responds.
 func (w *world) observeTopics(b blind) roller.Fact[[]roller.Topic] {
 	if !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.Roles.Broker && w.answers(n) }) {
 		return roller.Unknown[[]roller.Topic]("no broker answers")
@@ -216,10 +216,10 @@ func (w *world) observeTopics(b blind) roller.Fact[[]roller.Topic] {
 	return roller.Known(topics)
 }
 
-// skew is how far the clock of a leader of the quorum is off.
+// skew returns how far the clock of a quorum's leader is off.
 func skew(leader roller.NodeID) time.Duration { return time.Duration(leader%7-3) * time.Minute }
 
-// observeQuorum is the quorum, as anybody who answers sees it.
+// observeQuorum returns the quorum, if a node responds that knows it.
 func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
 	voters := w.voters()
 	if len(voters) == 0 {
@@ -231,7 +231,7 @@ func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
 	return roller.Known(w.quorum())
 }
 
-// quorum is the quorum as its leader knows it.
+// quorum returns the quorum as its leader knows it.
 func (w *world) quorum() roller.Quorum {
 	q := roller.Quorum{Leader: w.leader}
 	for _, n := range w.voters() {
@@ -251,7 +251,7 @@ func (w *world) quorum() roller.Quorum {
 	return q
 }
 
-// observeAll are the topics as they are, whoever could tell.
+// observeAll returns the true topics, whether any broker responds or not.
 func (w *world) observeAll() []roller.Topic {
 	topics := make([]roller.Topic, 0, len(w.topics))
 	for _, t := range w.topics {

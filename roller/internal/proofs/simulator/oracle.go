@@ -8,59 +8,59 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// oracle holds what the roller decides against the rules of docs/decisions, by the world as it is. It knows of the roller only what it was
-// shown, what it decided, and what of that was done.
+// oracle checks the roller's decisions against the rules of docs/decisions, by the true state of the simulated cluster. It uses nothing of
+// the roller except the snapshot, the decision, and which actions were carried out.
 type oracle struct {
 	w      *world
 	broken string
-	// ended are all instances that were deleted because of the roller. lastEnd is when by node.
+	// ended are all instances that the roller deleted. lastEnd is the time of the last such deletion, by node.
 	ended   map[string]bool
 	lastEnd map[roller.NodeID]time.Time
-	// served are, by node, the reasons that it was restarted for, and that were there each time anybody could see.
+	// served are, by node, the reasons that it was restarted for and that each later look showed, if it could.
 	served map[roller.NodeID]map[string]bool
-	// meant are the same of the last restart of each node that was decided on, whatever became of it.
+	// meant are the same for the last restart that was decided on, whether it was carried out or not.
 	meant map[roller.NodeID]map[string]bool
-	// wants is since when a controller shows a reason that it was not restarted for.
+	// wants is the time since when a controller shows a reason that it was not restarted for.
 	wants map[roller.NodeID]time.Time
-	// refused are keys with legal values that a node refused while it ran, and denied those, and other ones, of which the roller knows,
-	// with how often somebody had wanted another one by then.
+	// refused are keys with legal values that a running node rejected. denied are rejected values that the roller knows of, with the count
+	// of wishes for the key at that time.
 	refused map[[2]int]bool
 	denied  map[[2]int]int
-	// waiting are the legal values that nodes refused because another key was in the way: when they did, and when the roller heard of it, with
-	// how often somebody had wanted another one by then.
+	// waiting are legal values that nodes rejected because of another key, with the times. heardOf are those times as the roller learned of
+	// them, by the count of wishes for the key.
 	waiting map[[2]int][]time.Time
 	heardOf map[[3]int][]time.Time
-	// policy is the roller's at the time.
+	// policy is the roller's policy at the decision.
 	policy roller.Policy
 	seen   *roller.Snapshot
-	// complete: nothing was unknown in it that can be known.
+	// complete: no fact is unknown that can be known.
 	complete bool
 	topics   []roller.Topic
-	// untold are the topics that the roller may not describe, and that nobody could tell it of when the look began.
+	// untold are the topics that the roller may not describe, and that no responding broker hosted when the look began.
 	untold map[string]bool
-	// before is how the world was when the facts were read that the roller decides on: the pods first, and what Kafka says last.
+	// before is the true state when the facts were read: the pods first, and Kafka's facts last.
 	before truth
-	// slow: a moment passed between the two.
+	// slow: time passed between the two.
 	slow bool
-	// evidence is since when each look found a cluster lost.
+	// evidence is the time since when each look showed that a cluster is lost.
 	evidence evidence
 }
 
-// freshness is how old facts may be on which a node is restarted (docs/decisions/facts-of-a-restart.md).
+// freshness is how old the facts of a restart may be (docs/decisions/facts-of-a-restart.md).
 const freshness = 5 * time.Second
 
-// truth is how the world is at one moment, whoever sees it.
+// truth is the true state at one moment, regardless of what the roller could read.
 type truth struct {
 	at     time.Time
 	topics []roller.Topic
 	quorum roller.Fact[roller.Quorum]
-	// idle are the nodes whose brokers serve nobody, and down those and the ones that are on their way out.
+	// idle are the nodes whose brokers do not serve. down are these, and the ones that are stopping.
 	idle, down map[roller.NodeID]bool
-	// held are those that are on hold, and have been down for long: nobody waits for them.
+	// held are the nodes on hold that have been down for longer than patience: no rule waits for them.
 	held map[roller.NodeID]bool
 }
 
-// truth is that of now.
+// truth returns the present state.
 func (o *oracle) truth() truth {
 	t := truth{at: o.w.now, topics: o.w.observeAll(), idle: map[roller.NodeID]bool{}, down: map[roller.NodeID]bool{},
 		held: map[roller.NodeID]bool{}}
@@ -87,7 +87,7 @@ func (o *oracle) truth() truth {
 	return t
 }
 
-// succeeded is a quorum without its leader, if that is on its way out: the voter that is caught up the furthest leads it.
+// succeeded returns the quorum with its next leader if the present one is stopping: the voter that is caught up the furthest.
 func succeeded(q roller.Quorum) roller.Quorum {
 	best := -1
 	for i, v := range q.Voters {
@@ -104,7 +104,7 @@ func succeeded(q roller.Quorum) roller.Quorum {
 	return q
 }
 
-// looks notes how the world is when the facts of the pods are read.
+// looks records the true state when the facts of the pods are read.
 func (o *oracle) looks() {
 	o.before, o.untold = o.truth(), map[string]bool{}
 	for _, t := range o.w.topics {
@@ -114,13 +114,13 @@ func (o *oracle) looks() {
 	}
 }
 
-// hears notes what Kafka could say when it was asked.
+// hears records the topics that Kafka reported.
 func (o *oracle) hears(slow bool) {
 	o.slow = slow
 	o.before.topics = o.w.observeAll()
 	for i := range o.before.topics {
 		partitions := o.before.topics[i].Partitions
-		for p := range partitions { // the world goes on to change them
+		for p := range partitions { // later events change these slices
 			partitions[p].Replicas, partitions[p].ISR = slices.Clone(partitions[p].Replicas), slices.Clone(partitions[p].ISR)
 		}
 	}
@@ -139,7 +139,7 @@ func (o *oracle) fail(format string, args ...any) {
 	}
 }
 
-// judge looks at one decision.
+// judge checks one decision.
 func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) {
 	o.seen, o.complete, o.policy = seen, complete && seen.Topics.IsKnown(), o.w.policy
 	o.witness()
@@ -174,7 +174,7 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	}
 }
 
-// done: what is unknown is not as it should be (docs/decisions/facts-of-a-restart.md).
+// done fails if the roller finishes while a fact is unknown (docs/decisions/facts-of-a-restart.md).
 func (o *oracle) done(d roller.Decision) {
 	if d.Phase != roller.PhaseDone {
 		return
@@ -191,7 +191,7 @@ func (o *oracle) done(d roller.Decision) {
 	}
 }
 
-// restart looks at one restart, beside those that were chosen before it in the same decision.
+// restart checks one restart, given the ones chosen before it in the same decision.
 func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 	seen := o.seen.Node(a.Node)
 	instance, known := seen.Instance.Get()
@@ -212,8 +212,7 @@ func (o *oracle) restart(a roller.Action, n *node, before []*node) {
 	o.order(n, before)
 }
 
-// deletes holds a restart against the world as it is when the pod is deleted. What happened within the last moments, after the facts
-// were read, nobody can know.
+// deletes checks a restart when the pod is deleted. The roller can't know of events after its facts were read.
 func (o *oracle) deletes(n *node, a roller.Action) {
 	now := o.truth()
 	if o.ended[a.Instance] {
@@ -237,7 +236,7 @@ func (o *oracle) deletes(n *node, a roller.Action) {
 	}
 }
 
-// from is when the oldest fact was read.
+// from returns when the oldest fact was read.
 func from(s *roller.Snapshot) time.Time {
 	if s.From.IsZero() {
 		return s.At
@@ -245,15 +244,15 @@ func from(s *roller.Snapshot) time.Time {
 	return s.From
 }
 
-// either is what a rule that is broken says of the world as it is, if it was broken when the facts were read, too.
+// either fails if the rule is broken now and was broken when the facts were read.
 func (o *oracle) either(rule func(t truth) string, now truth) {
 	if why := rule(now); why != "" && rule(o.before) != "" {
 		o.fail("%s", why)
 	}
 }
 
-// recovers: nobody restarts a node that recovers its logs. Where that can't be known, it is given the time that any node gets, whether it
-// recovers or not, and goes alone (docs/decisions/facts-of-a-restart.md).
+// recovers fails if a node is restarted while it recovers its logs. If that can't be known, the node has to get the time that any node
+// gets, and be restarted alone (docs/decisions/facts-of-a-restart.md).
 func (o *oracle) recovers(n *node, a roller.Action) {
 	seen := o.seen.Node(n.ID)
 	switch {
@@ -267,7 +266,7 @@ func (o *oracle) recovers(n *node, a roller.Action) {
 	}
 }
 
-// patience is had with what is not ready, unless it can't get ready or a broker that is out of service.
+// patience fails if an unready node is restarted before patience has passed, unless it is stuck, or a broker that is fenced.
 func (o *oracle) patience(seen *roller.Node) {
 	down := seen.Stuck.Or("") != "" || seen.Fenced.Or(false) && !seen.Roles.Controller
 	since := seen.ReadyChanged

@@ -9,13 +9,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// mostTries is how often a value is set that is taken and does not show (docs/decisions/rejected-values.md).
+// mostTries is how often a value is set that Kafka accepts but does not report (docs/decisions/rejected-values.md).
 const mostTries = 3
 
-// apart is how far apart two tries are at the most that count: half a minute, from look to look.
+// apart is the longest time between two tries that count: half a minute, from look to look.
 const apart = 40 * time.Second
 
-// shows is what a node shows of a key that it should have otherwise, and what it should have; false: it is right, or nobody knows.
+// shows returns the desired value of a key, and whether the node reports another one; false if the values agree or are unknown.
 func shows(n *roller.Node, key int) (wanted int, differs bool) {
 	c, known := n.Config.Get()
 	if !known || c.Desired[keyNames[key]] == c.Live[keyNames[key]].Value {
@@ -25,7 +25,7 @@ func shows(n *roller.Node, key int) (wanted int, differs bool) {
 	return wanted, true
 }
 
-// illegal are the keys of which the node is seen to be to have an illegal value.
+// illegal returns the keys whose desired value is illegal, as far as the look showed.
 func (o *oracle) illegal(n *roller.Node) []int {
 	var keys []int
 	for key := range keyCount {
@@ -36,9 +36,8 @@ func (o *oracle) illegal(n *roller.Node) []int {
 	return keys
 }
 
-// differs is the reason to restart a node that shows another value of a key than a legal one that it is to have. One that shows yet
-// another value
-// after its restart took up what was wanted meanwhile: that is a reason of its own.
+// differs returns the reason to restart a node that reports another value of a key than the desired, legal one. The reason includes the
+// reported value: a node that reports yet another one after its restart applied a value that was desired meanwhile, which is a new reason.
 func (o *oracle) differs(n *roller.Node, key int) []string {
 	if wanted, differs := shows(n, key); differs && legal(wanted) {
 		return []string{"config " + keyNames[key] + "=" + strconv.Itoa(wanted) +
@@ -47,13 +46,13 @@ func (o *oracle) differs(n *roller.Node, key int) []string {
 	return nil
 }
 
-// refusedValues are reasons to restart a node because of legal values that are refused, or not taken up, while nodes run.
+// refusedValues returns the reasons to restart a node because of legal values that nodes reject, or do not apply, at runtime.
 func (o *oracle) refusedValues(n *roller.Node) []string {
 	var all []string
 	for _, key := range []int{threads, connections} {
 		wanted, _ := shows(n, key)
 		if stored := o.w.stored[key]; stored != 0 && stored != wanted {
-			continue // what is stored would stand against the file
+			continue // the stored value would override the file
 		}
 		if o.refused[[2]int{key, wanted}] || o.w.untaken[key] >= mostTries || len(o.waiting[[2]int{key, wanted}]) >= mostTries {
 			all = append(all, o.differs(n, key)...)
@@ -62,14 +61,14 @@ func (o *oracle) refusedValues(n *roller.Node) []string {
 	return all
 }
 
-// starts: nobody restarts a node that serves into an illegal value: it would not come back. What it is to have is always known.
+// starts fails if a serving node is restarted with an illegal value, because it would not start again. The desired value is always known.
 func (o *oracle) starts(n *node) {
 	if key := n.config.illegal(); key >= 0 && o.serves(n) {
 		o.fail("illegal value: node %d is restarted, and does not start with %s=%d", n.ID, keyNames[key], n.config.wanted[key])
 	}
 }
 
-// asks: what Kafka is known to refuse is not asked for again, and no illegal value is asked for at all.
+// asks fails if the roller requests an illegal value, or one that it knows Kafka to reject.
 func (o *oracle) asks(key, value int, controllers bool) {
 	at, denied := o.denied[[2]int{key, value}]
 	switch {
@@ -80,7 +79,7 @@ func (o *oracle) asks(key, value int, controllers bool) {
 	}
 }
 
-// waits notes that another key was in the way of a legal value.
+// waits records that another key prevented a legal value.
 func (o *oracle) waits(key, value int) {
 	at := [2]int{key, value}
 	if !slices.Contains(o.waiting[at], o.w.now) {
@@ -88,7 +87,7 @@ func (o *oracle) waits(key, value int) {
 	}
 }
 
-// heard notes what Kafka refused, and the roller knows of. What has to wait for another key may be asked for again, and not forever.
+// heard records the rejections that the roller knows of. A value that waits for another key may be requested again, but not forever.
 func (o *oracle) heard(refusals []brokerconfig.Refusal) {
 	for _, r := range refusals {
 		key := slices.Index(keyNames[:], r.Key)
@@ -108,7 +107,7 @@ func (o *oracle) heard(refusals []brokerconfig.Refusal) {
 	}
 }
 
-// reconfigured: what needs a restart is not changed while a node runs.
+// reconfigured fails if a key that needs a restart is changed at runtime.
 func (o *oracle) reconfigured(n *node, a roller.Action) {
 	if len(a.Changes.Restart) > 0 {
 		o.fail("a change that needs a restart is made while node %d runs", n.ID)

@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// mayElect checks that an election is wanted at all: nothing is paused, and the broker stays.
+// mayElect checks that an election is allowed: the roller is not paused, and the broker is not stopping.
 func (o *oracle) mayElect(a roller.Action, d roller.Decision) {
 	if o.policy.Paused != "" {
 		o.fail("leaders: they are moved although it is paused")
@@ -19,8 +19,8 @@ func (o *oracle) mayElect(a roller.Action, d roller.Decision) {
 	}
 }
 
-// elects checks an election that is asked for: of a broker that served when the facts were read, and is the preferred leader, in sync, and
-// does not lead, as far as was seen.
+// elects checks the partitions of an election: the broker served when the facts were read, and is the preferred leader, in sync, and not
+// the leader, as far as the look showed.
 func (o *oracle) elects(a roller.Action) {
 	if n := o.w.byID[a.Node]; n == nil || !n.Roles.Broker || len(a.Partitions) == 0 {
 		o.fail("leaders: they are elected for node %d, which is no broker, or for no partition", a.Node)

@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// caps are those of the policy on how many brokers are down at once because of us.
+// caps checks the policy's limits on brokers that are down at once because of the roller.
 func (o *oracle) caps(chosen []*node) {
 	down, anew := o.downBrokers(chosen)
 	if !anew || len(down) == 1 {
@@ -21,14 +21,14 @@ func (o *oracle) caps(chosen []*node) {
 	}
 }
 
-// downBrokers are the brokers that are down because of us, or go now; anew: one that serves somebody goes now. Combined nodes that did not
-// come back do not stop brokers (docs/decisions/restart-order.md).
+// downBrokers returns the brokers that are down because of the roller, or are stopped now. anew reports whether a serving one is stopped
+// now. A combined node that did not come back does not block brokers (docs/decisions/restart-order.md).
 func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 	onlyBrokers := !slices.ContainsFunc(chosen, func(n *node) bool { return n.Roles.Controller })
 	for _, n := range o.w.nodes {
 		fresh := slices.Contains(chosen, n) && o.serves(n)
 		givenUp := onlyBrokers && n.Roles.Controller && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience
-		held := n.hold && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience // somebody knows of it
+		held := n.hold && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience // the user takes care of it
 		if n.Roles.Broker && (n.ours && !givenUp && !held || fresh) {
 			down = append(down, n)
 			anew = anew || fresh
@@ -37,7 +37,7 @@ func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 	return down, anew
 }
 
-// racks is the policy's limit by rack.
+// racks checks the policy's limit by rack.
 func (o *oracle) racks(down []*node) {
 	racks := map[string]int{}
 	for _, n := range down {
@@ -48,8 +48,8 @@ func (o *oracle) racks(down []*node) {
 	}
 }
 
-// share is how large a part of all partitions these brokers lead, of those that the roller may describe: who leads the
-// others it can't know.
+// share returns the share of partitions that these brokers lead, among those that the roller may describe; it can't know the leaders of the
+// others.
 func (o *oracle) share(brokers []*node) float64 {
 	led, total := 0, 0
 	for _, t := range o.topics {

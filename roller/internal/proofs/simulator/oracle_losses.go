@@ -7,7 +7,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// losses is the cluster-loss budget (docs/decisions/cluster-loss-budget.md).
+// losses checks the cluster-loss budget (docs/decisions/cluster-loss-budget.md).
 func (o *oracle) losses(n *node, a roller.Action, now truth) {
 	if o.wayOut(n, a) || o.ringReason(n, a) {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// queues reports whether a controller that is well only waits for another one that was restarted not long ago: it is not given up for that.
+// queues reports whether a healthy controller only waits for another one that was restarted recently. Patience does not count for it then.
 func (o *oracle) queues(n *roller.Node) bool {
 	well := o.complete && n.Ready.Or(false) && KeepsQuorum(o.seen.Quorum, n.ID, o.policy.QuorumFetchTimeout) == "" &&
 		KeepsData(o.seen.Topics.Or(nil), n.ID, nil) == ""
@@ -17,11 +17,11 @@ func (o *oracle) queues(n *roller.Node) bool {
 	})
 }
 
-// settled: nothing that works goes too soon after another one came back.
+// settled fails if a serving node is restarted before the settle time after another node's return.
 func (o *oracle) settled(n *node) {
 	for _, other := range o.w.nodes {
 		if other.seen != nil || !o.shows(other) {
-			continue // nobody may have seen that it is back
+			continue // the roller may not have seen it back
 		}
 		if back := other.backAt; o.serves(n) && other.pod == podReady && !other.behind() && !back.IsZero() &&
 			o.w.now.Sub(back) < o.policy.Settle {
@@ -30,19 +30,19 @@ func (o *oracle) settled(n *node) {
 	}
 }
 
-// shows reports whether this look showed all that tells whether a node is back.
+// shows reports whether this look had all facts to see that a node is back.
 func (o *oracle) shows(n *node) bool {
 	seen := o.seen.Node(n.ID)
 	return !o.slow && o.seen.Topics.IsKnown() && o.seen.Quorum.IsKnown() && seen != nil && seen.Instance.IsKnown() && seen.Ready.IsKnown() &&
 		seen.Answers.IsKnown() && seen.Revision.IsKnown()
 }
 
-// serves reports whether somebody would miss the node.
+// serves reports whether clients or the quorum use the node.
 func (o *oracle) serves(n *node) bool {
 	return n.up || n.process && !n.Roles.Broker || n.process && n.Roles.Controller
 }
 
-// halt: a node that is stuck and up to date, and that nobody holds, stops all that work (docs/decisions/restart-order.md).
+// halt fails if a serving node is restarted while another one is stuck, up to date, and not on hold (docs/decisions/restart-order.md).
 func (o *oracle) halt(n *node) {
 	for i := range o.seen.Nodes {
 		other := &o.seen.Nodes[i]
@@ -54,8 +54,8 @@ func (o *oracle) halt(n *node) {
 	}
 }
 
-// order: controllers before brokers, the active one last, and what can't go is waited for as long as patience lasts
-// (docs/decisions/restart-order.md).
+// order checks that controllers precede brokers, that the active one is last, and that both wait up to patience for a controller that can't
+// be restarted yet (docs/decisions/restart-order.md).
 func (o *oracle) order(n *node, before []*node) {
 	if n.Roles.Controller && o.w.leader != n.ID || n.pod == podStuck {
 		return
@@ -76,8 +76,8 @@ func (o *oracle) order(n *node, before []*node) {
 	}
 }
 
-// couldGo reports whether nothing about a controller itself keeps it from being restarted. Without a leader of the quorum none is seen to
-// be caught up.
+// couldGo reports whether nothing about the controller itself prevents its restart. Without a leader of the quorum, no controller counts as
+// caught up.
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
 	stalled := restarted && (c.behind() || !o.w.governed()) && o.w.now.Sub(end) >= o.policy.Stall
@@ -86,17 +86,17 @@ func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 		seen.Stuck.Or("") == "" && !leaving
 }
 
-// startable reports whether what the node is to be is known, and it would start again.
+// startable reports whether the node's desired state is known, and the node would start with it.
 func (o *oracle) startable(seen *roller.Node) bool {
 	return seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown() && len(o.illegal(seen)) == 0
 }
 
-// behind reports whether a replica of the node, or its place in the quorum, is to catch up.
+// behind reports whether a replica of the node, or its place in the quorum, is not caught up.
 func (n *node) behind() bool {
 	return !n.lagsSince.IsZero() || slices.ContainsFunc(n.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, n.ID) })
 }
 
-// rank is the order of docs/decisions/restart-order.md.
+// rank returns a node's position in the order of docs/decisions/restart-order.md.
 func (o *oracle) rank(n *node) int {
 	ready := o.seen.Node(n.ID).Ready.Or(false)
 	q, known := o.seen.Quorum.Get()

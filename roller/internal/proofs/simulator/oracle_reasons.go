@@ -8,7 +8,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// all are the reasons that a node shows, each with what tells it from a later one.
+// all returns the reasons that a node shows, each with a mark that distinguishes it from a later one.
 func (o *oracle) all(n *roller.Node) []string {
 	var all []string
 	for _, r := range n.Requests {
@@ -28,13 +28,13 @@ func (o *oracle) all(n *roller.Node) []string {
 	return append(all, o.differs(n, requests)...)
 }
 
-// witnessed: that a node does not answer is about the node, and not about us, if another one answers, or Kubernetes finds it not ready, or
-// it refuses to (docs/decisions/lost-clusters.md).
+// witnessed reports whether a missing answer is the node's fault and not the roller's: another node responds, Kubernetes reports the node
+// as not ready, or the node rejects connections (docs/decisions/lost-clusters.md).
 func (o *oracle) witnessed(n *roller.Node) bool {
 	return o.anybodyAnswers() || !n.Ready.Or(true) || n.Failing != ""
 }
 
-// silence is how long a node may be silent: one that is not ready as long as it may take to get ready.
+// silence returns how long a node may be silent. An unready node gets as long as it may take to become ready.
 func (o *oracle) silence(n *roller.Node) time.Duration {
 	if n.Ready.Or(true) {
 		return o.policy.Silence
@@ -42,23 +42,23 @@ func (o *oracle) silence(n *roller.Node) time.Duration {
 	return o.policy.Patience
 }
 
-// reasons are those that it was not restarted for.
+// reasons returns the reasons that the node was not restarted for.
 func (o *oracle) reasons(n *roller.Node) []string {
 	return o.unserved(n, o.all(n))
 }
 
-// unserved are those of the reasons that the node was not restarted for.
+// unserved returns those of the reasons that the node was not restarted for.
 func (o *oracle) unserved(n *roller.Node, all []string) []string {
 	return slices.DeleteFunc(all, func(key string) bool { return o.served[n.ID][key] })
 }
 
-// vanished reports whether a reason is seen to be gone; not seeing it is not that.
+// vanished reports whether a look shows that a reason no longer exists. An unknown fact does not show that.
 func (o *oracle) vanished(n *roller.Node, key string) bool {
 	switch {
 	case slices.Contains(append(o.all(n), o.refusedValues(n)...), key):
 		return false
 	case key == "silence":
-		return n.Answers.Or(false) || n.Answers.IsKnown() && n.Silent.After(n.ReadyChanged) // it did answer before
+		return n.Answers.Or(false) || n.Answers.IsKnown() && n.Silent.After(n.ReadyChanged) // it has responded since
 	case key[:3] == "req":
 		return true
 	case key[:3] == "rev":
@@ -67,7 +67,7 @@ func (o *oracle) vanished(n *roller.Node, key string) bool {
 	return n.Config.IsKnown()
 }
 
-// cause: there is a reason, and what it needs is known.
+// cause checks that a restart has a reason, and that the facts it needs are known.
 func (o *oracle) cause(seen *roller.Node) {
 	reasons := o.reasons(seen)
 	switch {
@@ -80,8 +80,8 @@ func (o *oracle) cause(seen *roller.Node) {
 	}
 }
 
-// remember forgets reasons that are seen to be gone, and notes since when a controller waits, also for a value that is refused: that may
-// not be known to the roller yet.
+// remember forgets reasons that no longer exist, and records since when a controller waits. A rejected value counts too, even if the roller
+// does not know of it yet.
 func (o *oracle) remember(n *roller.Node) {
 	served := o.served[n.ID]
 	for key := range served {
@@ -99,7 +99,7 @@ func (o *oracle) remember(n *roller.Node) {
 	}
 }
 
-// accepted notes a restart that was carried out.
+// accepted records a restart that was carried out.
 func (o *oracle) accepted(n *node, a roller.Action) {
 	o.ended[a.Instance] = true
 	o.lastEnd[n.ID] = o.w.now
@@ -107,7 +107,7 @@ func (o *oracle) accepted(n *node, a roller.Action) {
 	o.served[n.ID] = o.meant[n.ID]
 }
 
-// serve is what a node was restarted for once it has been restarted for all that it shows.
+// serve returns the reasons that a node counts as restarted for after its restart: the earlier ones, and all that it shows.
 func (o *oracle) serve(n *roller.Node) map[string]bool {
 	served := maps.Clone(o.served[n.ID])
 	if served == nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// data is the availability rule. Who does not answer is not in sync, whoever says so (docs/decisions/facts-of-a-restart.md).
+// data checks the availability rule. A broker that does not respond is not in sync, whatever the metadata says
+// (docs/decisions/facts-of-a-restart.md).
 func (o *oracle) data(n *node, a roller.Action, now truth) {
 	if o.wayOut(n, a) {
 		o.alone(n)
@@ -30,7 +31,7 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 	}
 	o.either(func(t truth) string {
 		if t.idle[n.ID] {
-			return "" // nothing is taken away
+			return "" // the broker does not serve anyway
 		}
 		down := maps.Clone(t.down)
 		for _, other := range o.w.nodes {
@@ -41,24 +42,24 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 	}, now)
 }
 
-// shownToServe reports whether a look shows that a broker serves: what is unknown, or only recalled, shows nothing.
+// shownToServe reports whether the look shows that a broker serves. Unknown and recalled facts don't.
 func shownToServe(n *roller.Node) bool {
 	return n != nil && !n.Terminating && !n.Recalled && n.Instance.Or("") != "" && n.Ready.IsKnown() && n.Answers.Or(false) &&
 		!n.Fenced.Or(false)
 }
 
-// unseen is how long apart two looks are at the most that count as watching (docs/decisions/lost-clusters.md).
+// unseen is the longest time between two looks that count as continuous observation (docs/decisions/lost-clusters.md).
 const unseen = time.Minute
 
-// evidence is since when a cluster is lost, as far as looks showed it, none of which was long after the one before.
+// evidence is the time since when a cluster is lost, as shown by looks without long gaps between them.
 type evidence struct {
 	at         time.Time
 	leaderless time.Time
 	expired    map[roller.NodeID]time.Time
 }
 
-// witness notes the evidence of a look. What can't be seen is neither evidence nor the end of it; what ends and begins again between two
-// looks nobody sees.
+// witness records the evidence of a look. An unknown fact neither adds evidence nor ends it. An interruption between two looks goes
+// unnoticed.
 func (o *oracle) witness() {
 	e := &o.evidence
 	if e.expired == nil || o.seen.At.Sub(e.at) > unseen {
@@ -84,8 +85,8 @@ func (o *oracle) witness() {
 	e.leaderless = note(e.leaderless, none || known && !o.w.leaderless.IsZero(), known)
 }
 
-// wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): there has been no
-// leader for long although its voters live, or nobody can connect to the node.
+// wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): for patience there
+// has been no leader although the voters run, or no client could connect to the node.
 func (o *oracle) wayOut(n *node, a roller.Action) bool {
 	lost := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.policy.Patience }
 	leaderless := n.Roles.Controller && lost(o.evidence.leaderless)
@@ -93,7 +94,7 @@ func (o *oracle) wayOut(n *node, a roller.Action) bool {
 	return a.Forced != "" && outdated && (leaderless || lost(o.evidence.expired[n.ID]))
 }
 
-// alone: whatever is restarted to repair a cluster goes by itself.
+// alone fails if a restart that repairs a cluster coincides with another one.
 func (o *oracle) alone(n *node) {
 	for _, other := range o.w.nodes {
 		if end := o.lastEnd[other.ID]; other != n && other.ours && o.w.now.Sub(end) < o.policy.Patience {
@@ -110,14 +111,14 @@ func hosts(t roller.Topic, id roller.NodeID) bool {
 	return slices.ContainsFunc(t.Partitions, func(p roller.Partition) bool { return slices.Contains(p.Replicas, id) })
 }
 
-// quorum: one voter at a time, and a majority stays.
+// quorum checks that only one voter is down at a time, and that a majority stays.
 func (o *oracle) quorum(n *node, a roller.Action, now truth) {
 	if o.wayOut(n, a) {
 		o.alone(n)
 		return
 	}
 	for _, other := range o.w.nodes {
-		lost := (other.pod == podStuck || other.hold) && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience // it is nobody's to wait for
+		lost := (other.pod == podStuck || other.hold) && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience // no rule waits for it
 		if other != n && other.Roles.Controller && other.ours && !lost {
 			o.fail("voters %d and %d are down at once because of us", other.ID, n.ID)
 		}
@@ -128,7 +129,7 @@ func (o *oracle) quorum(n *node, a roller.Action, now truth) {
 	o.either(func(t truth) string { return KeepsQuorum(o.shownQuorum(t), n.ID, o.policy.QuorumFetchTimeout) }, now)
 }
 
-// shownQuorum is the quorum without the voters of which this look does not show that they stay: its leader may not have noticed yet.
+// shownQuorum returns the quorum without the voters that this look does not show to stay: the leader may not have noticed yet.
 func (o *oracle) shownQuorum(t truth) roller.Fact[roller.Quorum] {
 	q := t.quorum.Or(roller.Quorum{})
 	q.Voters = slices.Clone(q.Voters)

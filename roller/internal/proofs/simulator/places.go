@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// places are the Kubernetes clusters with nodes.
+// places returns the Kubernetes clusters that have nodes.
 func (w *world) places() []string {
 	var all []string
 	for _, n := range w.nodes {
@@ -19,8 +19,7 @@ func (w *world) places() []string {
 // unreadable reports whether the roller can't read the node's Kubernetes cluster.
 func (w *world) unreadable(n *node) bool { return w.lost[n.Place] || w.unread[n.Place] }
 
-// loses takes a whole Kubernetes cluster away, with all that runs there, or gives it back. Where there is but one, nobody is left to roll
-// anything.
+// loses takes a whole Kubernetes cluster down, or brings it back. It never takes the only one down.
 func (r *run) loses(s Step) {
 	all := r.w.places()
 	place := all[s.Arg%len(all)]
@@ -48,7 +47,7 @@ func (w *world) lose(place string) {
 	}
 }
 
-// restore gives a Kubernetes cluster back, and its nodes start again.
+// restore brings a Kubernetes cluster back, and its nodes start again.
 func (w *world) restore(place string) {
 	delete(w.lost, place)
 	w.tell("Kubernetes cluster %q is back", place)
@@ -59,7 +58,7 @@ func (w *world) restore(place string) {
 	}
 }
 
-// unreads keeps the roller from reading a Kubernetes cluster, or ends that. All that runs there goes on.
+// unreads prevents the roller from reading a Kubernetes cluster, or ends that. The nodes there keep running.
 func (r *run) unreads(s Step) {
 	all := r.w.places()
 	place := all[s.Arg%len(all)]

@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
-// planted are faults that rollers had, or could have: each is planted between the world and the core, or between the core and what is done,
-// so that the core decides as one with that fault would. breaks is the beginning of what the oracle must find.
+// planted are faults that rollers had, or could have. Each changes the snapshot before the core decides, or the decision after it, so that
+// the result is that of a core with the fault. breaks are the beginnings of the violations that the oracle has to find.
 var planted = []struct {
 	name   string
 	breaks []string
@@ -165,7 +165,7 @@ var planted = []struct {
 	}},
 	{"a failed node on hold is waited for", []string{"termination"}, seeing(func(n *roller.Node) { n.Hold = "" })},
 	{"only who is told of is out of service", []string{"termination"}, with(func(s *roller.Snapshot) {
-		for i := range s.Nodes { // unready nodes are always as if they had just become so, where nobody tells
+		for i := range s.Nodes { // if recovery is unknown, unready nodes look as if they had just become unready
 			if n := &s.Nodes[i]; !n.Fenced.IsKnown() && !n.Ready.Or(true) {
 				n.ReadyChanged = s.At
 			}
@@ -193,7 +193,7 @@ var planted = []struct {
 	}, nil)},
 	{"a refusal of one key is one of all", []string{"termination"}, refusing(func(r brokerconfig.Refusal) []brokerconfig.Refusal {
 		all := []brokerconfig.Refusal{r}
-		for value := range 300 * (1 - slices.Index(keyNames[:], r.Key)) { // of the first key only
+		for value := range 300 * (1 - slices.Index(keyNames[:], r.Key)) { // only for the first key
 			other, to := r, strconv.Itoa(1000+value)
 			other.Key, other.To, other.Final = keyNames[connections], &to, true
 			all = append(all, other)
@@ -256,7 +256,7 @@ func undemanding(s *roller.Snapshot) {
 	s.Topics = roller.Known(topics)
 }
 
-// recalling is a roller that acts on what it decided on what was read first, although it has read it again.
+// recalling is a roller that acts on its first decision although it has read the facts again.
 func recalling() decider {
 	var first roller.Decision
 	var seenAt time.Time
@@ -279,7 +279,7 @@ func recalling() decider {
 	}
 }
 
-// hurrying is a roller that lets a node that may recover its logs go after patience, but not alone.
+// hurrying is a roller that restarts a node that may recover its logs after patience, but not alone.
 func hurrying() decider {
 	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		other := *s
@@ -301,7 +301,7 @@ func hurrying() decider {
 	}
 }
 
-// early is a roller that takes evidence of a lost cluster for older than it is.
+// early is a roller that takes the evidence of a lost cluster for older than it is.
 func early(by time.Duration) decider {
 	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		d := roller.Step(s, p, policy)
@@ -318,7 +318,7 @@ func early(by time.Duration) decider {
 	}
 }
 
-// with is a roller that sees something else, or does something else with what it decided.
+// with is a roller with a changed snapshot, or a changed decision.
 func with(see func(*roller.Snapshot), do func(*roller.Decision)) decider {
 	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		other := *s
@@ -334,7 +334,7 @@ func with(see func(*roller.Snapshot), do func(*roller.Decision)) decider {
 	}
 }
 
-// configured changes what is seen of a node's configuration.
+// configured changes the observed configuration of a node.
 func configured(change func(*brokerconfig.Config)) func(*roller.Node) {
 	return func(n *roller.Node) {
 		c, known := n.Config.Get()
@@ -347,7 +347,7 @@ func configured(change func(*brokerconfig.Config)) func(*roller.Node) {
 	}
 }
 
-// refusing is a roller that remembers something else of each refusal.
+// refusing is a roller that remembers each refusal differently.
 func refusing(change func(brokerconfig.Refusal) []brokerconfig.Refusal) decider {
 	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		p = p.Clone()
@@ -360,7 +360,7 @@ func refusing(change func(brokerconfig.Refusal) []brokerconfig.Refusal) decider 
 	}
 }
 
-// seeing is with, for each node.
+// seeing is with, applied to each node.
 func seeing(see func(*roller.Node)) decider {
 	return with(func(s *roller.Snapshot) {
 		for i := range s.Nodes {
@@ -369,7 +369,7 @@ func seeing(see func(*roller.Node)) decider {
 	}, nil)
 }
 
-// firsts are histories to begin with for faults that few histories find: they find them soon, until what histories do changes.
+// firsts are seeds for faults that few histories find. They find the fault soon, until histories change.
 var firsts = map[string]uint64{
 	"an unknown revision is the right one":                     2040,
 	"what a peer answered before counts":                       807,
@@ -383,7 +383,7 @@ var firsts = map[string]uint64{
 	"a broker that hangs leads again":                          1763,
 }
 
-// The oracle finds each planted fault, and nothing in the same histories without it.
+// The oracle finds each planted fault, and no violation in the same histories without it.
 func TestTheOracleFindsPlantedFaults(t *testing.T) {
 	const most = 3000
 	for _, fault := range planted {

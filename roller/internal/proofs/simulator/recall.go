@@ -9,13 +9,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// heard is which instance of a node answered last, and when it was asked.
+// heard is the instance of a node that last responded, and when it was asked.
 type heard struct {
 	instance string
 	at       time.Time
 }
 
-// decideAnew decides as an engine does: on what may be recalled first, and then on what is asked.
+// decideAnew decides as an engine does: first with recalled answers, and then with verified ones.
 func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, []roller.NodeID) {
 	return engine.Reading{
 		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
@@ -26,7 +26,7 @@ func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, []roller.No
 	}.Decide(r.read(s, nil), nil)
 }
 
-// read is what the roller sees if it asks these nodes, and those that it does not recall an answer of.
+// read returns the roller's snapshot if it asks these nodes, and those without a recalled answer.
 func (r *run) read(s Step, asked []roller.NodeID) *roller.Snapshot {
 	r.oracle.looks()
 	seen := r.w.observeNodes(s.Blind, s.Mask)

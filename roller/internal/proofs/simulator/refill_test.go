@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// uneven is a cluster of brokers that are all to be restarted, which takes each as long as is said.
+// uneven returns a cluster of brokers that all have to be restarted, with individual boot times.
 func uneven(r *rand.Rand, brokers int, boot func() time.Duration) Cluster {
 	c := Cluster{Policy: roller.DefaultPolicy()}
 	s := Shape{Nodes: brokers, Racks: 3, Aware: r.IntN(2) == 0}
@@ -30,7 +30,7 @@ func uneven(r *rand.Rand, brokers int, boot func() time.Duration) Cluster {
 	return c
 }
 
-// docs/decisions/refill.md: a roll that is refilled ends, and not later than if each batch was waited for as a whole.
+// docs/decisions/refill.md: a roll with refill ends, and not later than one that waits for each whole batch.
 func TestARefilledRollIsNotLonger(t *testing.T) {
 	seeds := uint64(6)
 	if os.Getenv("PROVE") == "full" {
@@ -50,7 +50,7 @@ func TestARefilledRollIsNotLonger(t *testing.T) {
 	} {
 		refilled, whole := time.Duration(0), time.Duration(0)
 		for seed := range seeds {
-			r := rand.New(rand.NewPCG(seed, 4)) // a roll is no secret
+			r := rand.New(rand.NewPCG(seed, 4)) // no secret depends on it
 			c := uneven(r, 9+r.IntN(12), func() time.Duration { return times.boot(r) })
 			one, err := measure(c, observe.DefaultRecall, true)
 			if err != nil {
@@ -63,7 +63,7 @@ func TestARefilledRollIsNotLonger(t *testing.T) {
 			}
 			made++
 			refilled, whole = refilled+one.Took, whole+other.Took
-			if one.Took > other.Took+other.Took/100+5*time.Second { // a look comes when it comes
+			if one.Took > other.Took+other.Took/100+5*time.Second { // leaves room for the times of looks
 				violations++
 				t.Errorf("%s, seed %d: refilled it takes %s, and one batch after another %s", times.name, seed, one.Took, other.Took)
 			}
@@ -76,7 +76,7 @@ func TestARefilledRollIsNotLonger(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"refilled rolls beside batches\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", made, violations)
 }
 
-// docs/decisions/refill.md: a slow broker holds up those that share a partition with it, and nobody else.
+// docs/decisions/refill.md: a slow broker delays only the brokers that share a partition with it.
 func TestASlowBrokerHoldsUpItsNeighboursAlone(t *testing.T) {
 	const islands, size = 5, 4
 	roll := func(slow, settle time.Duration) (others, all time.Duration) {

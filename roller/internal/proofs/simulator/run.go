@@ -14,32 +14,32 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
-// run is one run of the roller against a world: what an edge does around Step.
+// run runs the roller against a simulated cluster. It does what the engine does around Step.
 type run struct {
 	w        *world
 	decide   decider
 	oracle   *oracle
 	progress roller.Progress
-	// stale is how late pods are shown that we deleted; marks tells requests apart.
+	// stale is the delay with which the informer shows deletions of the roller. marks makes requests distinct.
 	stale           time.Duration
 	marks           int
 	count, restarts int
 	// heard are the answers that the roller recalls.
 	heard map[roller.NodeID]heard
-	// peers is how often a node was asked whether it still answers, because a restart of another one rested on it.
+	// peers counts how often a node was asked because the restart of another one depended on it.
 	peers int
-	// asked is how often somebody was asked for a change of a configuration.
+	// asked counts the requests to change a configuration.
 	asked   int
 	last    roller.Decision
 	failure string
-	// told is what was told of the last decision.
+	// told is the description of the last decision.
 	told string
-	// kept is the progress that was stored last, as it was stored and as it was read again.
+	// kept is the last stored progress as JSON, and restored the same as it was read again.
 	kept     []byte
 	restored roller.Progress
 }
 
-// decider is roller.Step, or one that has a fault, to see whether the oracle finds it.
+// decider is roller.Step, or a variant with a planted fault.
 type decider func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decision
 
 func newRun(c Cluster, story *strings.Builder) *run {
@@ -47,7 +47,7 @@ func newRun(c Cluster, story *strings.Builder) *run {
 	return &run{w: w, oracle: newOracle(w), decide: roller.Step, heard: map[roller.NodeID]heard{}}
 }
 
-// broken is the first rule that was broken.
+// broken returns the first broken rule.
 func (r *run) broken() string {
 	if r.failure == "" {
 		r.failure = r.oracle.broken
@@ -58,7 +58,7 @@ func (r *run) broken() string {
 	return r.failure
 }
 
-// look is one pass of the roller: look, decide, store, act.
+// look is one pass of the roller: observe, decide, store, act.
 func (r *run) look(s Step) {
 	r.count++
 	seen, d, asked := r.decideAnew(s)
@@ -78,7 +78,7 @@ func (r *run) look(s Step) {
 	case faultSleep:
 		seen, before, slow := r.oracle.seen, r.oracle.before, r.oracle.slow
 		r.w.pass(slowly(s.Arg))
-		r.look(Step{}) // of another program
+		r.look(Step{}) // the other program
 		r.oracle.seen, r.oracle.before, r.oracle.slow = seen, before, slow
 		r.w.pass(slowly(s.Arg / 40))
 	}
@@ -97,19 +97,19 @@ func (r *run) look(s Step) {
 	}
 }
 
-// complete reports whether all was seen that can be, at one time.
+// complete reports whether the look had all facts, read at one time.
 func complete(s Step, seen *roller.Snapshot) bool {
 	return s.Blind == 0 && s.Fault != faultSlowLook && seen.Unread == ""
 }
 
-// slowly is how long something takes that takes long.
+// slowly returns the duration of a slow operation.
 func slowly(arg int) time.Duration { return time.Duration(1+arg%40) * time.Second }
 
-// stored is the progress after a way through a store, which must not change it.
+// stored writes the progress to a store and reads it back, which must not change it.
 func (r *run) stored(p roller.Progress) roller.Progress {
 	data, err := json.Marshal(p)
 	if err == nil && bytes.Equal(data, r.kept) {
-		return r.restored // nobody changes a Progress
+		return r.restored // a Progress is immutable
 	}
 	var restored roller.Progress
 	if err == nil {
@@ -123,7 +123,7 @@ func (r *run) stored(p roller.Progress) roller.Progress {
 	return restored
 }
 
-// act carries an action out. Nobody hears of the answer if it is lost.
+// act carries out an action. lost: the answer does not arrive.
 func (r *run) act(a roller.Action, refused, lost bool) {
 	n := r.w.byID[a.Node]
 	old := !a.Until.IsZero() && r.w.now.After(a.Until)
@@ -169,7 +169,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 	r.w.end(n, true)
 }
 
-// notBegun is the progress without an action that was not begun.
+// notBegun returns the progress without an action that was not begun.
 func (r *run) notBegun(a roller.Action) roller.Progress {
 	if a.Kind != roller.ActionRestart {
 		return r.progress
@@ -177,7 +177,7 @@ func (r *run) notBegun(a roller.Action) roller.Progress {
 	return r.progress.NotCarriedOut(a.Node)
 }
 
-// tellDecision tells what the roller decides, and what keeps each node; once, as long as it says the same.
+// tellDecision describes a decision in the story, and what blocks each node, unless the description is the same as the last one.
 func (r *run) tellDecision(d roller.Decision) {
 	if r.w.story == nil {
 		return
@@ -204,7 +204,7 @@ func (r *run) tellDecision(d roller.Decision) {
 	}
 }
 
-// heal ends all that goes wrong, except what only a restart can repair, and a node that is abandoned.
+// heal ends all faults, except for those that only a restart can repair, and an abandoned node.
 func (r *run) heal() {
 	w := r.w
 	r.stale = 0
@@ -239,9 +239,9 @@ func (r *run) heal() {
 	}
 	r.correct(lost)
 	if lost {
-		r.revises(Step{}) // there are new certificates, or somebody asks for restarts
+		r.revises(Step{}) // new certificates, or requested restarts
 	}
-	w.pass(3 * time.Second) // until there is a quorum again, if it was lost by a crash alone
+	w.pass(3 * time.Second) // until the quorum is back, if only a crash had lost it
 	for _, n := range w.nodes {
 		if n.mute {
 			w.unhang(n)
@@ -250,7 +250,7 @@ func (r *run) heal() {
 	}
 }
 
-// finish waits until everything is rolled, and tells if that takes too long.
+// finish waits until everything is rolled, and fails if that takes too long.
 func (r *run) finish() {
 	w := r.w
 	limit := time.Hour
@@ -276,7 +276,8 @@ func (r *run) finish() {
 	}
 }
 
-// pace is how long until the next look. Where nothing happened nothing but time can be waited for, and looks in between would see the same.
+// pace returns the time until the next look. If nothing happened, only time can change the decision, and looks in between would read the
+// same.
 func (r *run) pace(quiet bool) time.Duration {
 	const grid = 2 * time.Second
 	if !quiet {
@@ -289,12 +290,12 @@ func (r *run) pace(quiet bool) time.Duration {
 	return max(grid, at.Sub(r.w.now).Truncate(grid)+grid)
 }
 
-// given reports whether a node is abandoned: the others are rolled all the same, and the roller is not done.
+// given reports whether a node is abandoned. The others are rolled all the same, but the roller does not finish.
 func (r *run) given() bool {
 	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned })
 }
 
-// rolled returns why a node is not rolled yet, of the first that is not; empty if all are.
+// rolled returns why the first node that is not rolled yet is not; empty if all are.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
 		if n.abandoned || r.given() && r.spares(n) != "" {
@@ -312,7 +313,7 @@ func (r *run) rolled() string {
 	return ""
 }
 
-// lacks describes what a restart of the node should have brought. One that is to have an illegal value is not restarted.
+// lacks describes what a restart of the node should have achieved. A node with an illegal desired value is not restarted.
 func (n *node) lacks() string {
 	switch {
 	case n.pod != podReady:
@@ -328,12 +329,12 @@ func (n *node) lacks() string {
 	return ""
 }
 
-// spares explains why a node can't be spared beside one that does not come back; empty: it can.
+// spares explains why a node can't be restarted while another one does not come back; empty if it can.
 func (r *run) spares(n *node) string {
 	t := r.oracle.truth()
 	lost := 0
 	for _, v := range r.w.voters() {
-		wedged := v.wedged && v.Roles.Broker && KeepsData(t.topics, v.ID, t.down) != "" // what would repair it is forbidden
+		wedged := v.wedged && v.Roles.Broker && KeepsData(t.topics, v.ID, t.down) != "" // its repair is forbidden
 		if v.abandoned || wedged {
 			lost++
 		}

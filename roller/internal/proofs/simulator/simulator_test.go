@@ -11,7 +11,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
 
-// What happened once happens again: to the letter of its story.
+// A history that is played twice has the same story.
 func TestAHistoryIsDeterministic(t *testing.T) {
 	g := NewWithT(t)
 	for seed := range uint64(10) {
@@ -23,7 +23,7 @@ func TestAHistoryIsDeterministic(t *testing.T) {
 	}
 }
 
-// A history is a value: what is printed of it is all of it.
+// The printed literal of a history contains all of it.
 func TestALiteralTellsAll(t *testing.T) {
 	g := NewWithT(t)
 	h := simulator.RandomHistory(3)
@@ -32,7 +32,7 @@ func TestALiteralTellsAll(t *testing.T) {
 	g.Expect(strings.Count(text, "{ID:")).To(Equal(len(h.Cluster.Nodes)))
 }
 
-// Shrinking keeps what matters, and nothing else.
+// Shrinking keeps the parts that matter, and nothing else.
 func TestShrinkingLeavesWhatMatters(t *testing.T) {
 	g := NewWithT(t)
 	h := simulator.RandomHistory(8)
@@ -52,7 +52,7 @@ func TestShrinkingLeavesWhatMatters(t *testing.T) {
 	g.Expect(small.Cluster.Topics).To(BeEmpty())
 }
 
-// quorumOf is a quorum in which each voter is behind its leader by so many milliseconds; negative: never caught up.
+// quorumOf returns a quorum in which each voter is behind its leader by this many milliseconds; negative: never caught up.
 func quorumOf(leader roller.NodeID, behind ...int64) roller.Fact[roller.Quorum] {
 	q := roller.Quorum{Leader: leader}
 	for id, by := range behind {
@@ -65,7 +65,7 @@ func quorumOf(leader roller.NodeID, behind ...int64) roller.Fact[roller.Quorum] 
 	return roller.Known(q)
 }
 
-// The oracle's formulas, by examples worked out by hand.
+// The oracle's formulas, checked by manual examples.
 func TestTheFormulaOfTheQuorum(t *testing.T) {
 	for name, c := range map[string]struct {
 		quorum roller.Fact[roller.Quorum]

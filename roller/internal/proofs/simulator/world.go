@@ -10,10 +10,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// began is when every history begins.
+// began is the time at which each history begins.
 var began = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// podState is how a pod is.
+// podState is the state of a pod.
 type podState int
 
 const (
@@ -25,7 +25,7 @@ const (
 	podStuck
 )
 
-// world is a simulated cluster in virtual time: what is, not what is known of it.
+// world is a simulated cluster in virtual time: its true state, not what the roller knows of it.
 type world struct {
 	now    time.Time
 	nodes  []*node
@@ -33,87 +33,87 @@ type world struct {
 	topics []*topic
 	policy roller.Policy
 
-	// old: the brokers do not tell of those that are out of service. cut: nobody can be reached by us.
+	// old: the brokers don't report which of them are fenced. cut: the roller can reach no node, since cutAt.
 	old, cut bool
 	cutAt    time.Time
-	// lost are the Kubernetes clusters that are gone with all that runs there, and unread those that the roller can't read.
+	// lost are the Kubernetes clusters that are down. unread are those that the roller can't read.
 	lost, unread map[string]bool
-	// mum: the logs of pods can't be read.
+	// mum: the roller can't read the logs of pods.
 	mum bool
-	// leaderless is since when there is no active controller; zero: there is one.
+	// leaderless is the time since when there is no active controller; zero if there is one.
 	leaderless time.Time
-	// leader is the active controller, negative while there is none, and electAt when the next election is due.
+	// leader is the active controller; negative if there is none. electAt is the time of the next election.
 	leader  roller.NodeID
 	electAt time.Time
-	// stored are the values that Kafka stores for all nodes, wished is how often somebody wanted another one, and untaken how often that was
-	// stored and some node that ran did not take it up, by key. forbidden are keys with values that a policy forbids.
+	// By key: stored are the values that Kafka stores for all nodes, wished counts the changes of the desired value, and untaken how often
+	// a desired value was stored that some running node did not apply. forbidden are keys with values that a policy forbids.
 	stored, wished, untaken [keyCount]int
 	forbidden               map[[2]int]bool
-	// made counts topics that were made on the way.
+	// made counts topics that were created during the history.
 	made int
-	// revision is the one that all pods are to have.
+	// revision is the desired revision of all pods.
 	revision int
-	// changed counts what happened to anything that can be seen.
+	// changed counts observable events.
 	changed int
-	// broken is the first rule about the state of partitions that was broken.
+	// broken is the first broken rule about partitions.
 	broken string
-	// story is told if somebody is to read it.
+	// story records the history for a reader; nil if nobody reads it.
 	story *strings.Builder
 }
 
 // node is one node and its pod.
 type node struct {
 	Node
-	made    int // instances so far; the last is the one there is unless the pod is gone
+	made    int // number of instances; the last one is present unless the pod is gone
 	pod     podState
-	next    time.Time // when the pod comes to its next state; zero: never by itself
+	next    time.Time // when the pod's state changes; zero: not by itself
 	readyAt time.Time // when its readiness last changed
-	// wasReady: the pod is stopping, and stays ready until it has stopped.
+	// wasReady: the stopping pod was ready, and stays ready until it has stopped.
 	wasReady bool
-	// process: Kafka runs, so that a controller votes. up: the broker is registered, so that it has replicas in sync.
+	// process: Kafka runs, so that a controller votes. up: the broker is registered, so that its replicas can be in sync.
 	process, up bool
-	// fenceAt is when the active controller notices that the broker is gone; fenced: it has.
+	// fenceAt is when the active controller notices that the broker is down. fenced: the controller has noticed.
 	fenceAt time.Time
 	fenced  bool
 	catchAt time.Time
-	// improved is when it last caught up with anything.
+	// improved is when a replica of the node last caught up.
 	improved time.Time
-	// slow: no replica catches up. mute: it does not answer us, since then.
+	// slow: no replica catches up. mute: the node does not respond to the roller, since silent.
 	slow, mute bool
 	silent     time.Time
-	// lagsSince is when the voter was last caught up, zero if it is; voteAt is when it will be.
+	// lagsSince is when the voter was last caught up; zero if it is caught up. voteAt is when it will be.
 	lagsSince time.Time
 	voteAt    time.Time
-	lags      bool // it is cut off from the leader, and does not catch up
-	fate      fate // of its next start
+	lags      bool // cut off from the leader, so it does not catch up
+	fate      fate // of the next start
 
 	revision, wanted int
-	request          string // a mark, if somebody asks for a restart
-	sticky           bool   // the request, or the old revision, is still there after a restart
+	request          string // the mark of a requested restart
+	sticky           bool   // the request, or the old revision, survives a restart
 	hold, foreign    bool
-	// expired: nobody can connect to it any more, because its certificate has expired, since then. wedged: its controller takes part in no
-	// election. Both end when it is started again.
+	// expired: since then no client can connect to the node, because its certificate has expired. wedged: its controller takes part in no
+	// election. A restart ends both.
 	expired time.Time
 	wedged  bool
-	// sidecar: another container of the pod crashes again and again.
+	// sidecar: another container of the pod crashes repeatedly.
 	sidecar bool
-	// abandoned: it does not come back, and is on hold: somebody knows of it.
+	// abandoned: the node does not come back, and is on hold.
 	abandoned bool
-	// deleted is when the pod was.
+	// deleted is when the pod was deleted.
 	deleted time.Time
 	config  settings
-	// spoilt: it can't start because of an illegal value.
+	// spoilt: an illegal value keeps the node from starting.
 	spoilt bool
 	hosted []*partition
-	// ours reports whether the roller ended it while it served, and it is not back yet. backAt is when it last came back from that.
+	// ours reports whether the roller stopped the node while it served, and it is not back yet. backAt is its last return from that.
 	ours   bool
 	backAt time.Time
-	// seen is what an informer still shows of the pod, until then.
+	// seen is the state of the pod that an informer still shows until seenUntil.
 	seen      *roller.Node
 	seenUntil time.Time
 }
 
-// fate is how a start ends.
+// fate is the outcome of a start.
 type fate int
 
 const (
@@ -152,10 +152,10 @@ func (w *world) tell(format string, args ...any) {
 	}
 }
 
-// after is a time from now.
+// after returns a time from now.
 func (w *world) after(d time.Duration) time.Time { return w.now.Add(d) }
 
-// due is the node's next event.
+// due returns the time of the node's next event.
 func (n *node) due() time.Time {
 	var first time.Time
 	for _, at := range []time.Time{n.next, n.fenceAt, n.catchAt, n.voteAt, n.seenUntil} {
@@ -166,7 +166,7 @@ func (n *node) due() time.Time {
 	return first
 }
 
-// next is when something happens by itself; zero: never.
+// next returns the time of the next event; zero if there is none.
 func (w *world) next() time.Time {
 	first := w.electAt
 	for _, n := range w.nodes {
@@ -177,7 +177,7 @@ func (w *world) next() time.Time {
 	return first
 }
 
-// pass lets time go by, and all happen that happens by itself.
+// pass advances the time, and handles all events that become due.
 func (w *world) pass(d time.Duration) {
 	until := w.after(d)
 	for {
@@ -193,7 +193,7 @@ func (w *world) pass(d time.Duration) {
 	w.now = until
 }
 
-// happen makes what is due.
+// happen handles the events that are due.
 func (w *world) happen() {
 	reached := func(at time.Time) bool { return !at.IsZero() && !at.After(w.now) }
 	if reached(w.electAt) {
@@ -224,16 +224,16 @@ func (w *world) happen() {
 	}
 }
 
-// How long things take that are alike everywhere.
+// Durations that are the same for all nodes.
 const (
-	replacement = 2 * time.Second         // until a pod's owner makes a new one
-	retry       = time.Second             // until what needs a quorum is tried again
+	replacement = 2 * time.Second         // until a pod's owner creates a new one
+	retry       = time.Second             // until an operation that needs a quorum is retried
 	session     = 9 * time.Second         // broker.session.timeout.ms
-	election    = 1500 * time.Millisecond // until a new leader of the quorum is found
+	election    = 1500 * time.Millisecond // until a new leader of the quorum is elected
 	fetched     = 700 * time.Millisecond  // until a voter follows a new leader
 )
 
-// proceed brings a pod to its next state.
+// proceed changes a pod to its next state.
 func (w *world) proceed(n *node) {
 	switch n.pod {
 	case podStopping:
@@ -251,7 +251,7 @@ func (w *world) proceed(n *node) {
 	w.tell("pod of node %d is %s", n.ID, n)
 }
 
-// start begins a run of Kafka in the pod.
+// start starts Kafka in the pod.
 func (w *world) start(n *node) {
 	n.pod, n.next, n.readyAt = podStarting, w.after(n.Boot), w.now
 	n.expired, n.wedged = time.Time{}, false
@@ -273,7 +273,7 @@ func (w *world) start(n *node) {
 	}
 }
 
-// started is the end of a start, unless the node needs a quorum that there is not.
+// started finishes a start, unless the node needs a quorum and there is none.
 func (w *world) started(n *node) {
 	n.process = true
 	w.takeUp(n)
@@ -294,7 +294,7 @@ func (w *world) started(n *node) {
 	}
 }
 
-// stopped is the end of a run of Kafka: a clean one is known at once.
+// stopped ends a run of Kafka. The controller learns of a clean stop at once.
 func (w *world) stopped(n *node, clean bool) {
 	wasUp := n.up
 	n.process, n.up = false, false
@@ -313,7 +313,7 @@ func (w *world) stopped(n *node, clean bool) {
 	}
 }
 
-// end deletes the pod; ours: we did.
+// end deletes the pod; ours: the roller deletes it.
 func (w *world) end(n *node, ours bool) {
 	if n.pod == podGone || n.pod == podStopping {
 		return
@@ -335,7 +335,7 @@ func (w *world) end(n *node, ours bool) {
 	w.tell("pod of node %d is deleted: %s", n.ID, n)
 }
 
-// crash ends the container by itself; the pod starts it again.
+// crash ends the container; the pod restarts it.
 func (w *world) crash(n *node) {
 	if n.pod != podReady && n.pod != podStarting {
 		return
@@ -346,7 +346,7 @@ func (w *world) crash(n *node) {
 	w.tell("node %d crashes: %s", n.ID, n)
 }
 
-// String tells how the pod is.
+// String describes the pod's state.
 func (n *node) String() string {
 	return fmt.Sprintf("%s %s", n.instance(), []string{"gone", "stopping", "starting", "recovering", "ready", "stuck"}[n.pod])
 }
@@ -369,13 +369,14 @@ func (w *world) voters() []*node {
 	return voters
 }
 
-// governed reports whether somebody can change what is in sync. A cluster without voters has them elsewhere.
+// governed reports whether there is an active controller to change the replicas in sync. A cluster without voters has its controllers
+// elsewhere.
 func (w *world) governed() bool { return w.leader >= 0 || len(w.voters()) == 0 }
 
 // votes reports whether the node takes part in the quorum.
 func (n *node) votes() bool { return n.process && n.expired.IsZero() && !n.wedged }
 
-// reconsider looks whether the quorum's leader can stay.
+// reconsider removes the quorum's leader if it can't stay.
 func (w *world) reconsider() {
 	alive := 0
 	for _, n := range w.voters() {
@@ -393,7 +394,7 @@ func (w *world) reconsider() {
 	}
 }
 
-// elect makes the voter the leader that is caught up the furthest; of several one by chance of the time.
+// elect makes the voter that is caught up the furthest the leader. Among equals the time decides.
 func (w *world) elect() {
 	var alive []*node
 	voters := w.voters()
@@ -428,10 +429,10 @@ func (w *world) lead(leader *node) {
 	w.tell("node %d leads the quorum", leader.ID)
 }
 
-// never is when a voter was caught up that the leader does not know to have been.
+// never stands for a voter that the leader does not know to have been caught up.
 var never = time.Unix(0, 0).UTC()
 
-// vote brings a voter up to its leader.
+// vote lets a voter catch up with its leader.
 func (w *world) vote(n *node) {
 	if !n.votes() || n.lags || w.leader < 0 {
 		if n.votes() && w.leader < 0 {
