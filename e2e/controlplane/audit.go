@@ -65,16 +65,19 @@ func (p *ControlPlane) configureAudit(args *envtest.Arguments) error {
 	return nil
 }
 
-// Mark is a position in the log of requests.
-type Mark int64
+// Mark is a moment, and a position in the log of requests that has no later request before it.
+type Mark struct {
+	at       time.Time
+	position int64
+}
 
-// Mark returns the current position, for a later [ControlPlane.Requests].
+// Mark returns the current moment, for a later [ControlPlane.Requests].
 func (p *ControlPlane) Mark() (Mark, error) {
 	info, err := os.Stat(p.auditLog())
 	if err != nil {
-		return 0, err
+		return Mark{}, err
 	}
-	return Mark(info.Size()), nil
+	return Mark{at: time.Now().Truncate(time.Microsecond), position: info.Size()}, nil // as the log has it
 }
 
 // auditEvent has the fields of audit.k8s.io/v1 Event that are needed here.
@@ -86,18 +89,19 @@ type auditEvent struct {
 	User           struct{ Username string }
 	ObjectRef      struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 	ResponseStatus struct{ Code int }
-	StageTimestamp time.Time
+	// The moments of the request and of the stage.
+	RequestReceivedTimestamp, StageTimestamp time.Time
 }
 
-// Requests returns the requests since the mark (0 for all) that match, in order. A watch counts once, when it begins. The API server logs a
-// request just after its response, so the latest requests may be missing.
+// Requests returns the requests that the API server received since the mark and that match, in order; Mark{} is for all. A watch counts
+// once, when it begins. The API server logs a request just after its response, so the latest requests may be missing.
 func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request, error) {
 	f, err := os.Open(p.auditLog())
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if _, err := f.Seek(int64(since), io.SeekStart); err != nil {
+	if _, err := f.Seek(since.position, io.SeekStart); err != nil {
 		return nil, err
 	}
 	var requests []Request
@@ -114,7 +118,7 @@ func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request
 		if err := json.NewDecoder(bytes.NewReader(line)).Decode(&e); err != nil {
 			return nil, fmt.Errorf("the audit log: %w", err)
 		}
-		if r, ok := e.request(); ok && match(r) {
+		if r, ok := e.request(); ok && !e.RequestReceivedTimestamp.Before(since.at) && match(r) {
 			requests = append(requests, r)
 		}
 	}
