@@ -81,7 +81,8 @@ func leaveAndJoin(remote *place) {
 	began := time.Now()
 	write(regexp.MustCompile(`(?m)^`+remote.ID+`\..*\n`).ReplaceAllString(all, ""))
 	Eventually(func(g Gomega) {
-		g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("Cannot connect to cluster '" + remote.ID + "': the cluster is no longer configured"))
+		g.Expect(condition(object(g), "Degraded")).
+			To(ContainSubstring("Cannot connect to cluster '" + remote.ID + "': the cluster is no longer configured"))
 	}).Should(Succeed(), whatWasSaid)
 	report("a Kubernetes cluster left the list of the operators", time.Since(began))
 	began = time.Now()

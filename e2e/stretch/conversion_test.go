@@ -95,7 +95,8 @@ var _ = full && Describe("a Kafka in one Kubernetes cluster", Ordered, func() {
 					"-n", namespace, "-l", v1.LabelCluster+"="+name, "-o", "name")
 			}).Should(BeEmpty())
 		}
-		Expect(places[0].kubectl("get", "services", "-n", namespace, "-o", "name")).NotTo(ContainSubstring("-nodeport"), "the provider's Services")
+		Expect(places[0].kubectl("get", "services", "-n", namespace, "-o", "name")).
+			NotTo(ContainSubstring("-nodeport"), "the provider's Services")
 		places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "at-home.yaml"), "--timeout=120s")
 	})
 })
