@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 )
@@ -78,8 +79,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.written.Forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if set.DeletionTimestamp != nil || !r.follows(&set) {
-		return reconcile.Result{}, nil // the garbage collector deletes the pods of a deleted set
+	if set.DeletionTimestamp != nil || set.Labels[v1.LabelCluster] == "" || !r.follows(&set) {
+		return reconcile.Result{}, nil // the garbage collector deletes the pods of a deleted set; a set without the label is no Kafka's
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {

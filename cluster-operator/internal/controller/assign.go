@@ -19,10 +19,7 @@ func (p *pass) assign(ctx context.Context) error {
 	for _, s := range p.sites {
 		in.Volumes = append(in.Volumes, s.facts.Volumes(p.kafka.Name)...)
 	}
-	for _, l := range p.listed {
-		in.Running = append(in.Running, l.Node)
-	}
-	in.Running = append(in.Running, p.remembered...)
+	in.Running, in.Voters = p.existing(), p.voters()
 	for id := range p.away {
 		in.Away = append(in.Away, id)
 		in.Volumes = append(in.Volumes, p.record.Clusters[id].Volumes...)
@@ -30,7 +27,7 @@ func (p *pass) assign(ctx context.Context) error {
 	slices.Sort(in.Away)
 	for _, pool := range p.input.Pools {
 		in.Pools = append(in.Pools, topology.PoolSpec{
-			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: pool.Status.NodeIDs,
+			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: p.knownIDs(pool),
 			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
 		})
 	}
@@ -50,6 +47,9 @@ func (p *pass) assign(ctx context.Context) error {
 		}
 	}
 	t = p.input.Topology
+	if err := p.checkRemoved(); err != nil {
+		return err
+	}
 	p.status.Topology = &p.input.Topology
 	if p.cordons() {
 		p.input.Cordon.Brokers = p.emptied()
@@ -69,9 +69,9 @@ func (p *pass) assign(ctx context.Context) error {
 func (p *pass) blockedBrokers() []int32 {
 	var brokers []int32
 	for _, b := range p.input.Topology.Blocked {
-		for _, l := range p.listed {
-			if l.Node.Roles.Broker && slices.Contains(b.Nodes, l.Node.ID) {
-				brokers = append(brokers, l.Node.ID)
+		for _, n := range p.existing() {
+			if n.Roles.Broker && slices.Contains(b.Nodes, n.ID) {
+				brokers = append(brokers, n.ID)
 			}
 		}
 	}

@@ -72,6 +72,8 @@ type history struct {
 	told   []string
 	// spared reports the objects that accidents leave alone; nil for none.
 	spared func(facts.Key) bool
+	// lost are the StrimziPodSets that accidents hit, as they were before, by name.
+	lost map[string]*podset.StrimziPodSet
 	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
 	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
@@ -96,7 +98,8 @@ func newHistory(t testing.TB, seed int64) *history {
 	h := &history{t: t, seed: seed, name: kafkaKey.Name, rand: rand.New(rand.NewSource(seed)), fail: -1,
 		brokers: &brokers{metadata: 30},
 		now:     time.Unix(1_800_000_000, 0),
-		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{}}
+		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{},
+		lost: map[string]*podset.StrimziPodSet{}}
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
 	h.r.Cache, h.r.Live = h.k8s, h.guarded(h.k8s, func() *Reconciler { return h.r }, h.write)
@@ -267,6 +270,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 		h.judgeVersions(set)
 	}
 	h.judgePairs(s, key, after)
+	h.judgeLost(s, key, before, after)
 	if before == nil {
 		if h.judgeMore != nil {
 			h.judgeMore(s, key, nil, after)
@@ -458,7 +462,7 @@ func (h *history) accident() string {
 	objects := h.all()
 	made := slices.DeleteFunc(slices.Collect(maps.Keys(objects)), func(k facts.Key) bool {
 		return h.spared != nil && h.spared(k) || h.foreign[h.k8s.server][k] != nil || k.Kind == "PersistentVolumeClaim" ||
-			k.Kind == "StrimziPodSet" || k.Name == "my-cluster-cluster-ca" || k.Name == "my-cluster-clients-ca" ||
+			k.Kind == "StrimziPodSet" && h.judgeMore != nil || k.Name == "my-cluster-cluster-ca" || k.Name == "my-cluster-clients-ca" ||
 			k.Name == "my-cluster-cluster-ca-cert" || k.Name == "my-cluster-clients-ca-cert"
 	})
 	if len(made) == 0 {
@@ -467,6 +471,9 @@ func (h *history) accident() string {
 	slices.SortFunc(made, func(a, b facts.Key) int { return slices.Compare([]string{a.Kind, a.Name}, []string{b.Kind, b.Name}) })
 	key := made[h.rand.Intn(len(made))]
 	o := objects[key]
+	if set, ok := o.(*podset.StrimziPodSet); ok {
+		return h.setAccident(set)
+	}
 	if config, ok := o.(*corev1.ConfigMap); ok && h.rand.Intn(2) == 0 {
 		config.Data["server.config"] = "broken"
 		h.must(h.k8s.Update(h.t.Context(), config))
@@ -572,6 +579,7 @@ func (h *history) settle() {
 	kafka.Annotations, kafka.Spec.MaintenanceTimeWindows = nil, nil
 	h.must(h.k8s.Update(h.t.Context(), kafka))
 	h.restoreOwn()
+	h.restoreLost()
 	h.rest()
 	before := h.all()
 	fresh := newHistory(h.t, h.seed)

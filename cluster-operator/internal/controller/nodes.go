@@ -131,9 +131,9 @@ func (p *pass) leaving() []int32 {
 		brokers[n.ID] = true
 	}
 	var leave []int32
-	for _, l := range p.listed {
-		if l.Node.Roles.Broker && !brokers[l.Node.ID] {
-			leave = append(leave, l.Node.ID)
+	for _, n := range p.existing() {
+		if n.Roles.Broker && !brokers[n.ID] {
+			leave = append(leave, n.ID)
 		}
 	}
 	return leave

@@ -30,12 +30,15 @@ type pass struct {
 	kafka *v1.Kafka
 	log   logr.Logger
 
-	// pools are the KafkaNodePools of the Kafka.
-	pools map[string]*v1.KafkaNodePool
+	// pools are the KafkaNodePools of the Kafka, by name, and noSpec those without a spec.
+	pools  map[string]*v1.KafkaNodePool
+	noSpec []*v1.KafkaNodePool
 	// sites are the Kubernetes clusters that can be read, home first.
 	sites  []*site
 	listed []facts.ListedPod
-	input  model.Input
+	// unlisted are the nodes that exist although no StrimziPodSet lists them.
+	unlisted []topology.Node
+	input    model.Input
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.

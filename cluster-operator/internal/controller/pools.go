@@ -63,6 +63,9 @@ func (p *pass) eachPool(ctx context.Context, wanted func(*v1.KafkaNodePool) v1.K
 	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
 		errs = append(errs, client.IgnoreNotFound(p.writePool(ctx, p.pools[name], wanted(p.pools[name]))))
 	}
+	for _, pool := range p.noSpec {
+		errs = append(errs, client.IgnoreNotFound(p.writePool(ctx, pool, wanted(pool))))
+	}
 	return errors.Join(errs...)
 }
 
@@ -77,30 +80,35 @@ func (p *pass) writePool(ctx context.Context, pool *v1.KafkaNodePool, wanted v1.
 		return fmt.Errorf("status of KafkaNodePool %s: %w", pool.Name, err)
 	}
 	p.nodePools.Note(pool, changed)
-	p.pools[pool.Name] = changed
+	if pool.Spec != nil {
+		p.pools[pool.Name] = changed
+	}
 	return nil
 }
 
 // errBehind means that the cache still holds a version that this process has replaced.
 var errBehind = errors.New("the cache is behind")
 
-// readPools returns the KafkaNodePools of a Kafka, by name, or errBehind.
-func (r *Reconciler) readPools(ctx context.Context, kafka types.NamespacedName) (map[string]*v1.KafkaNodePool, error) {
-	pools, err := facts.ReadPools(ctx, r.Cache, kafka)
-	for _, pool := range pools {
+// readPools returns the KafkaNodePools of a Kafka, by name, and those without a spec, or errBehind.
+func (r *Reconciler) readPools(ctx context.Context, kafka types.NamespacedName) (map[string]*v1.KafkaNodePool, []*v1.KafkaNodePool, error) {
+	pools, noSpec, err := facts.ReadPools(ctx, r.Cache, kafka)
+	for _, pool := range slices.Concat(slices.Collect(maps.Values(pools)), noSpec) {
 		if r.nodePools.Behind(pool) {
-			return nil, errBehind
+			return nil, nil, errBehind
 		}
 	}
-	return pools, err
+	return pools, noSpec, err
 }
 
 // orphanPools reports in the status of pools that their Kafka is gone and that their nodes are no longer reconciled. Pools that were never
 // reconciled report it already.
 func (r *Reconciler) orphanPools(ctx context.Context, kafka types.NamespacedName) error {
-	pools, err := r.readPools(ctx, kafka)
+	pools, noSpec, err := r.readPools(ctx, kafka)
 	if err != nil {
 		return err
+	}
+	for _, pool := range noSpec {
+		pools[pool.Name] = pool
 	}
 	in := status.Input{Now: r.Now(), Failure: &status.Problem{Reason: "KafkaNotFound",
 		Message: fmt.Sprintf("Kafka %s does not exist: create it, or correct the label %s of the KafkaNodePool", kafka, v1.LabelCluster)}}

@@ -16,6 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -75,11 +76,18 @@ func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
 	case *corev1.ConfigMap:
 		return p.podGone(key.Name)
 	case *corev1.PersistentVolumeClaim:
-		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && p.noPodUses(s, key.Name)
+		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && !p.keepsClaim(o) && p.noPodUses(s, key.Name)
 	case *podset.StrimziPodSet:
 		return len(o.Spec.Pods) == 0 || !p.lists(o)
 	}
 	return true
+}
+
+// keepsClaim reports whether the pool of a volume wants its claim to be kept by now. The annotation of the claim of a node that leaves is from
+// before.
+func (p *pass) keepsClaim(claim *corev1.PersistentVolumeClaim) bool {
+	pool := p.pools[claim.Labels[podset.LabelPoolName]]
+	return pool != nil && model.KeepsClaim(pool.Spec.Storage, claim.Name, p.kafka.Name+"-"+pool.Name)
 }
 
 // lists reports whether a set lists a node that is still wanted.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -51,13 +52,17 @@ func (p *pass) read(ctx context.Context) error {
 		p.input.Sets[set.Name] = set
 	}
 	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // as long as Kafka reports no other one
-	return p.identify()
+	if err := p.identify(); err != nil {
+		return err
+	}
+	p.unlisted = p.findUnlisted()
+	return nil
 }
 
 // readSites reads what the Kafka has in each Kubernetes cluster.
 func (p *pass) readSites(ctx context.Context) (err error) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	if p.pools, err = p.readPools(ctx, name); err != nil {
+	if p.pools, p.noSpec, err = p.readPools(ctx, name); err != nil {
 		return err
 	}
 	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
@@ -96,25 +101,29 @@ func (p *pass) ours(s *site, set client.Object) bool {
 }
 
 // version returns the desired version of Kafka. Without one in the spec, the current version stays: the default of a newer operator must
-// not restart nodes.
+// not restart nodes. The set of a removed pool may have an older version, since nothing changes there.
 func (p *pass) version() string {
 	if v := p.kafka.Spec.Kafka.Version; v != "" {
 		return v
 	}
+	removed := ""
 	for _, set := range p.podSets() {
-		if v := set.Annotations[v1.AnnotationKafkaVersion]; v != "" {
+		switch v := set.Annotations[v1.AnnotationKafkaVersion]; {
+		case v == "":
+		case p.pools[strings.TrimPrefix(set.Name, p.kafka.Name+"-")] != nil:
 			return v
+		default:
+			removed = v
 		}
 	}
-	return p.DefaultVersion
+	return cmp.Or(p.kafka.Status.KafkaVersion, removed, p.DefaultVersion)
 }
 
 // knownID returns the id of the Kafka cluster from the status of the Kafka or of a KafkaNodePool, or "" if none has it.
 func (p *pass) knownID() string {
 	id := p.kafka.Status.ClusterID
 	for _, pool := range p.pools {
-		selector := pool.Status.LabelSelector // names the Kafka that the status is of: the pool may have been another one's
-		if id == "" && (selector == "" || strings.HasPrefix(selector, v1.LabelCluster+"="+p.kafka.Name+",")) {
+		if id == "" && p.ofThisKafka(pool) {
 			id = pool.Status.ClusterID
 		}
 	}

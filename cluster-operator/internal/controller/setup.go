@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -45,8 +46,9 @@ import (
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
 
-// CacheOptions keep what belongs to no Kafka out of the cache, and of pods what the controller of StrimziPodSets does not read, if no other
-// one reads them.
+// CacheOptions keep objects that belong to no Kafka out of the cache, and the fields of pods that the controller of StrimziPodSets does not
+// read, if no other one reads them. StrimziPodSets are cached without the label, too: they say which nodes run, also when somebody removed
+// their label.
 func CacheOptions(podSetsOnly bool) cache.Options {
 	belongs, err := labels.NewRequirement(v1.LabelCluster, selection.Exists, nil)
 	utilruntime.Must(err) // the key is a constant
@@ -57,7 +59,9 @@ func CacheOptions(podSetsOnly bool) cache.Options {
 	}
 	by := map[client.Object]cache.ByObject{&corev1.Pod{}: pods}
 	for _, kind := range facts.Kinds() {
-		by[kind] = only
+		if _, is := kind.(*core.StrimziPodSet); !is {
+			by[kind] = only
+		}
 	}
 	return cache.Options{ByObject: by}
 }

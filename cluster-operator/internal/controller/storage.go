@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -21,10 +22,18 @@ import (
 
 // acceptStorage keeps the current storage of pools if a change would lose data.
 func (p *pass) acceptStorage(ctx context.Context) error {
+	if len(p.noSpec) > 0 {
+		pool := p.noSpec[0]
+		return stalled("InvalidResourceException", "KafkaNodePool %s/%s has no .spec, so it is unknown which nodes it is to have: apply it with "+
+			"a .spec, or delete it", pool.Namespace, pool.Name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		pool := p.input.Pools[name]
 		set := p.input.Sets[p.kafka.Name+"-"+name]
 		if set == nil {
+			if err := p.checkUnlisted(pool); err != nil {
+				return err
+			}
 			continue
 		}
 		before, err := p.storageOf(set, pool)
@@ -32,10 +41,8 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 			return err
 		}
 		var nodes []int32
-		for _, l := range p.listed {
-			if l.Node.Pool == name {
-				nodes = append(nodes, l.Node.ID)
-			}
+		for _, l := range p.nodesOf(name) {
+			nodes = append(nodes, l.Node.ID)
 		}
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
@@ -75,20 +82,28 @@ func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.
 // metadata log of controllers. They get no new replicas until then.
 func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before v1.Storage) []int32 {
 	removed := model.RemovedVolumes(before, pool.Spec.Storage)
-	if len(removed) == 0 || p.forced() {
+	if len(removed) == 0 {
 		return nil
 	}
-	nodes := slices.DeleteFunc(slices.Clone(p.listed), func(l facts.ListedPod) bool { return l.Node.Pool != pool.Name })
+	nodes := p.nodesOf(pool.Name)
+	controllers := 0
+	for _, n := range p.existing() {
+		if n.Roles.Controller {
+			controllers++
+		}
+	}
 	reported := p.logDirs(ctx, nodes)
 	var stay []int32
 	var reasons []string
 	for _, volume := range removed {
 		for _, l := range nodes {
 			why := ""
-			if dirs, known := reported[l.Node.ID]; l.Node.Roles.Broker {
+			if dirs, known := reported[l.Node.ID]; l.Node.Roles.Broker && !p.forced() {
 				why = p.volumeInUse(l.Node.ID, volume, dirs, known)
 			}
-			if why == "" && l.Node.Roles.Controller {
+			// A controller that loses its metadata log fetches it from the others, if there are any.
+			logMayGo := p.forced() && (controllers > 1 || model.MetadataVolume(before) != volume)
+			if why == "" && l.Node.Roles.Controller && !logMayGo {
 				why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, p.current(l))
 			}
 			if why != "" {
@@ -110,6 +125,18 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 		p.input.Cordon.Volumes[pool.Name] = stay
 	}
 	return stay
+}
+
+// nodesOf returns the nodes of a pool as StrimziPodSets list them. Of a node that is in none, only the pod's name is known.
+func (p *pass) nodesOf(pool string) []facts.ListedPod {
+	nodes := slices.DeleteFunc(slices.Clone(p.listed), func(l facts.ListedPod) bool { return l.Node.Pool != pool })
+	for _, n := range p.unlisted {
+		if n.Pool == pool {
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%d", p.kafka.Name, pool, n.ID)}}
+			nodes = append(nodes, facts.ListedPod{Pod: pod, Node: n})
+		}
+	}
+	return nodes
 }
 
 // logDirs asks the brokers among nodes for their log directories. One that does not answer is missing.

@@ -16,11 +16,13 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -37,7 +39,7 @@ func KeyOf(o client.Object) Key { return Key{o.GetObjectKind().GroupVersionKind(
 
 // Cluster has the objects of a Kafka in one Kubernetes cluster.
 type Cluster struct {
-	// Objects are all objects with the Kafka's label, whoever created them.
+	// Objects are all objects with the Kafka's label, whoever created them, and StrimziPodSets without it that name the Kafka as their owner.
 	Objects map[Key]client.Object
 	// Pods are all pods that carry the Kafka's label, by name: also those that are no nodes.
 	Pods map[string]*corev1.Pod
@@ -79,19 +81,24 @@ func of(kafka client.ObjectKey) []client.ListOption {
 	return []client.ListOption{client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name}}
 }
 
-// ReadPools reads the KafkaNodePools of a Kafka, by name.
-func ReadPools(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (map[string]*v1.KafkaNodePool, error) {
+// ReadPools reads the KafkaNodePools of a Kafka, by name, and those that have no spec: an API server accepts these.
+func ReadPools(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (pools map[string]*v1.KafkaNodePool,
+	noSpec []*v1.KafkaNodePool, err error) {
 	var list v1.KafkaNodePoolList
 	if err := reader.List(ctx, &list, of(kafka)...); err != nil {
-		return nil, fmt.Errorf("list KafkaNodePools: %w", err)
+		return nil, nil, fmt.Errorf("list KafkaNodePools: %w", err)
 	}
-	pools := map[string]*v1.KafkaNodePool{}
+	pools = map[string]*v1.KafkaNodePool{}
 	for i := range list.Items {
-		if p := &list.Items[i]; p.DeletionTimestamp == nil && p.Spec != nil {
+		switch p := &list.Items[i]; {
+		case p.DeletionTimestamp != nil:
+		case p.Spec == nil:
+			noSpec = append(noSpec, p)
+		default:
 			pools[p.Name] = p
 		}
 	}
-	return pools, nil
+	return pools, noSpec, nil
 }
 
 // Read reads what a Kafka has in a Kubernetes cluster.
@@ -106,13 +113,20 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 		c.Pods[pods.Items[i].Name] = &pods.Items[i]
 	}
 	for kind, list := range generated() {
-		if err := reader.List(ctx, list, mine...); err != nil {
+		selection := mine
+		if kind == "StrimziPodSet" { // which lists nodes also when somebody removed its label
+			selection = []client.ListOption{client.InNamespace(kafka.Namespace)}
+		}
+		if err := reader.List(ctx, list, selection...); err != nil {
 			return c, fmt.Errorf("list objects of kind %s: %w", kind, err)
 		}
 		err := meta.EachListItem(list, func(o runtime.Object) error {
 			object, ok := o.(client.Object)
 			if !ok {
 				return fmt.Errorf("%T is not an object", o)
+			}
+			if object.GetLabels()[v1.LabelCluster] != kafka.Name && !ownedBy(object, kafka.Name) {
+				return nil
 			}
 			c.Objects[Key{kind, object.GetName()}] = object
 			return nil
@@ -122,6 +136,14 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 		}
 	}
 	return c, nil
+}
+
+// ownedBy reports whether an object's owner has the name of a Kafka, or of its anchor in a remote Kubernetes cluster. Whether it is this
+// very Kafka is up to the caller.
+func ownedBy(o client.Object, kafka string) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
+		return ref.Kind == "Kafka" && ref.Name == kafka || ref.Kind == "ConfigMap" && ref.Name == model.AnchorName(kafka)
+	})
 }
 
 // PodSets returns the StrimziPodSets in the order of their names.

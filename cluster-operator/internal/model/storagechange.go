@@ -133,6 +133,13 @@ func MetadataVolume(s v1.Storage) int32 {
 	return slices.MinFunc(volumes, func(a, b volume) int { return slices.Compare(rank(a), rank(b)) }).id()
 }
 
+// KeepsClaim reports whether a storage keeps the PersistentVolumeClaim of that name when its node leaves. Pods' names begin with prefix.
+func KeepsClaim(s v1.Storage, claim, prefix string) bool {
+	return slices.ContainsFunc(volumesOf(s), func(v volume) bool {
+		return strings.HasPrefix(claim, v.claim(prefix)+"-") && v.Type == v1.StoragePersistentClaim && !value(v.DeleteClaim, false)
+	})
+}
+
 // LogOnVolume returns why a volume can't be taken from a controller yet, "" if it can: its metadata log may be there. Before is the storage
 // that the node is made with, and current whether its pod is ready and was made with that: a node moves its log when it starts.
 func LogOnVolume(controller, volume int32, before, wanted v1.Storage, current bool) string {

@@ -14,8 +14,10 @@ type Input struct {
 	Namespace, Name string
 	// Pools are the KafkaNodePools that there are, in any order.
 	Pools []PoolSpec
-	// Running are the nodes that StrimziPodSets list, whether or not their pools still exist.
+	// Running are the nodes that exist, whether or not their pools still do.
 	Running []Node
+	// Voters are the ids of the controllers that existing nodes are configured with; none if no node exists, or none says so.
+	Voters []int32
 	// Volumes are the PersistentVolumeClaims of nodes, including those of nodes that are gone.
 	Volumes []Volume
 	// Holdings are the partitions of brokers; nil while Kafka does not answer.
@@ -130,7 +132,7 @@ func (a *assignment) pool(spec PoolSpec) Pool {
 	if slices.Contains(a.Away, spec.Cluster) {
 		return a.untouched(spec)
 	}
-	current := a.current(spec)
+	current := a.mayStay(spec, a.current(spec))
 	wanted := a.scale(spec, current)
 	p := Pool{Name: spec.Name, Cluster: spec.Cluster}
 	for _, id := range wanted {
@@ -153,6 +155,18 @@ func (a *assignment) current(spec PoolSpec) []int32 {
 	current = append(current, spec.Known...)
 	slices.Sort(current)
 	return slices.Compact(current)
+}
+
+// mayStay takes the ids of a pool that may not become controllers out of those that it has: they were given to nodes that were never made,
+// and are not among the voters of the nodes that were.
+func (a *assignment) mayStay(spec PoolSpec, current []int32) []int32 {
+	if !spec.Roles.Controller || len(a.Voters) == 0 {
+		return current
+	}
+	return slices.DeleteFunc(current, func(id int32) bool {
+		_, runs := a.running[id]
+		return !runs && !slices.Contains(a.Voters, id)
+	})
 }
 
 // scale returns the ids that the pool is to have.
@@ -191,7 +205,7 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 // mayJoin reports whether nodes can be added to a pool. Voters are fixed once controllers run: with two sets of voters in use, two
 // majorities could elect a leader each.
 func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
-	formed := slices.ContainsFunc(a.Running, func(n Node) bool { return n.Roles.Controller })
+	formed := len(a.Voters) > 0 || slices.ContainsFunc(a.Running, func(n Node) bool { return n.Roles.Controller })
 	if !spec.Roles.Controller || !formed {
 		return true
 	}

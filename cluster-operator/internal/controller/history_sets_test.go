@@ -1,0 +1,128 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+)
+
+// setAccident deletes a StrimziPodSet, removes its label, or removes a node from its list. What it listed is judged when the operator writes
+// the set again.
+func (h *history) setAccident(set *podset.StrimziPodSet) string {
+	if h.lost[set.Name] == nil && len(set.Spec.Pods) > 0 {
+		h.lost[set.Name] = set.DeepCopy()
+	}
+	switch h.rand.Intn(3) {
+	case 0:
+		h.must(h.k8s.Delete(h.t.Context(), set))
+		return "delete StrimziPodSet " + set.Name
+	case 1:
+		delete(set.Labels, v1.LabelCluster)
+		h.must(h.k8s.Update(h.t.Context(), set))
+		return "remove the label of StrimziPodSet " + set.Name
+	}
+	if n := len(set.Spec.Pods); n > 0 {
+		i := h.rand.Intn(n)
+		set.Spec.Pods = slices.Delete(set.Spec.Pods, i, i+1)
+		h.must(h.k8s.Update(h.t.Context(), set))
+	}
+	return "remove a node from StrimziPodSet " + set.Name
+}
+
+// namesIn returns the names of the pods that a set lists.
+func (h *history) namesIn(set *podset.StrimziPodSet) []string {
+	var names []string
+	for _, pod := range h.podsOf(set) {
+		names = append(names, pod.Name)
+	}
+	return names
+}
+
+// restoreLost does what the status asks the user for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes.
+func (h *history) restoreLost() {
+	objects := h.k8s.server.objects
+	for _, key := range sortedKeys(objects) {
+		pool, ok := objects[key].object().(*v1.KafkaNodePool)
+		if !ok || objects[facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + pool.Name}] != nil {
+			continue
+		}
+		for _, id := range pool.Status.NodeIDs {
+			pod := fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)
+			config, ok := objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
+			if !ok {
+				continue
+			}
+			pool = pool.DeepCopy()
+			pool.Spec.Storage = h.storageIn(config)
+			h.must(h.k8s.Update(h.t.Context(), pool))
+			break
+		}
+	}
+}
+
+// storageIn returns the storage with the volumes that a node's ConfigMap names.
+func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
+	volume := func(name string) v1.StorageVolume {
+		claim, lasts := h.k8s.server.objects[facts.Key{Kind: "PersistentVolumeClaim",
+			Name: name + "-" + config.Name}].object().(*corev1.PersistentVolumeClaim)
+		if !lasts {
+			return v1.StorageVolume{Type: v1.StorageEphemeral}
+		}
+		return v1.StorageVolume{Type: v1.StoragePersistentClaim, Size: claim.Spec.Resources.Requests.Storage().String()}
+	}
+	storage := v1.Storage{Type: v1.StorageJBOD}
+	for id := range int32(4) {
+		if strings.Contains(config.Data["server.config"], fmt.Sprintf("/data-%d/", id)) {
+			v := volume(fmt.Sprintf("data-%d", id))
+			v.ID = &id
+			storage.Volumes = append(storage.Volumes, v)
+		}
+	}
+	if len(storage.Volumes) == 0 {
+		v := volume("data")
+		return v1.Storage{Type: v.Type, Size: v.Size}
+	}
+	return storage
+}
+
+// judgeLost compares a StrimziPodSet that the operator writes after an accident with the set before the accident. A write that leaves the
+// list as it is, such as one for a certificate, is not judged.
+func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.Object) {
+	h.t.Helper()
+	lost := h.lost[key.Name]
+	if key.Kind != "StrimziPodSet" || lost == nil {
+		return
+	}
+	if set, ok := present.(*podset.StrimziPodSet); ok {
+		if is, ok := after.(*podset.StrimziPodSet); ok && slices.Equal(h.namesIn(set), h.namesIn(is)) {
+			return
+		}
+	}
+	delete(h.lost, key.Name)
+	defer func(quiet bool) { h.quiet = quiet }(h.quiet)
+	h.quiet = false // how the nodes were made went with their set
+	h.judgeNodes(lost, after)
+	h.judgeVolumes(s, key, lost, after)
+	is, written := after.(*podset.StrimziPodSet)
+	if !written {
+		return
+	}
+	before, now := listedBy(h.t, lost), listedBy(h.t, is)
+	for id, pod := range now {
+		was, existed := before[id]
+		if existed && was.Labels[podset.LabelControllerRole] != pod.Labels[podset.LabelControllerRole] {
+			h.failf("node %d is a voter: %q before its set was lost, and %q after", id, was.Labels[podset.LabelControllerRole],
+				pod.Labels[podset.LabelControllerRole])
+		}
+		if !existed && pod.Labels[podset.LabelControllerRole] == "true" {
+			h.failf("node %d becomes a voter when the set of the others was lost", id)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package controller
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// existing returns the nodes that exist: those that StrimziPodSets list, those of Kubernetes clusters that are away, and those that only
+// lack their StrimziPodSet.
+func (p *pass) existing() []topology.Node {
+	var nodes []topology.Node
+	for _, l := range p.listed {
+		nodes = append(nodes, l.Node)
+	}
+	return slices.Concat(nodes, p.remembered, p.unlisted)
+}
+
+// findUnlisted returns the nodes that were made and that no StrimziPodSet lists, because somebody deleted the set or edited its list. A change
+// that is rejected for a running node, such as the removal of a broker with partitions, is rejected for these as well.
+func (p *pass) findUnlisted() []topology.Node {
+	known := map[int32]bool{}
+	for _, n := range p.existing() {
+		known[n.ID] = true
+	}
+	var nodes []topology.Node
+	add := func(s *site, pool string, id int32, roles []v1.ProcessRole) {
+		name := fmt.Sprintf("%s-%s-%d", p.kafka.Name, pool, id)
+		if made, found := p.made(s, name, roles); found && !known[id] {
+			known[id] = true
+			nodes = append(nodes, topology.Node{ID: id, Pool: pool, Cluster: s.cluster, Roles: made})
+		}
+	}
+	for _, s := range p.sites {
+		for _, name := range slices.Sorted(maps.Keys(p.pools)) {
+			for _, id := range p.knownIDs(p.pools[name]) {
+				add(s, name, id, p.pools[name].Status.Roles)
+			}
+		}
+		for _, used := range p.kafka.Status.KafkaNodePools {
+			// A stretched Kafka may have lost a set to a foreign one of its name, which no KafkaNodePool could bring back.
+			if pool := p.pools[used.Name]; p.input.Stretch != nil || pool != nil && pool.Status.LabelSelector != "" {
+				continue
+			}
+			// The pool was deleted, or created again and has no status yet: pods and volumes say which nodes it had.
+			for name, pod := range s.facts.Pods {
+				if id, err := facts.NodeID(name); err == nil && pod.Labels[podset.LabelPoolName] == used.Name {
+					add(s, used.Name, id, nil)
+				}
+			}
+			for _, v := range s.facts.Volumes(p.kafka.Name) {
+				if v.Pool == used.Name {
+					add(s, used.Name, v.Node, []v1.ProcessRole{v1.RoleBroker}) // so that it is asked what the node holds
+				}
+			}
+		}
+	}
+	slices.SortFunc(nodes, func(a, b topology.Node) int { return int(a.ID) - int(b.ID) })
+	return nodes
+}
+
+// knownIDs returns the ids in a pool's status, none if the status is about another Kafka.
+func (p *pass) knownIDs(pool *v1.KafkaNodePool) []int32 {
+	if !p.ofThisKafka(pool) {
+		return nil
+	}
+	return pool.Status.NodeIDs
+}
+
+// ofThisKafka reports whether a pool's status is about this Kafka, and not about one that the pool belonged to before.
+func (p *pass) ofThisKafka(pool *v1.KafkaNodePool) bool {
+	selector := pool.Status.LabelSelector
+	return selector == "" || strings.HasPrefix(selector, v1.LabelCluster+"="+p.kafka.Name+",")
+}
+
+// made returns the roles of a node by what exists of it: its ConfigMap, its pod, or a volume and the roles in its pool's status.
+func (p *pass) made(s *site, name string, roles []v1.ProcessRole) (topology.Roles, bool) {
+	if config := s.facts.ConfigMap(name); config != nil && s.applier.Owns(config) == "" {
+		if made := model.RolesIn(config); made != (topology.Roles{}) {
+			return made, true
+		}
+	}
+	if pod := s.facts.Pods[name]; pod != nil && pod.Labels[podset.LabelPoolName] != "" {
+		return topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true",
+			Broker: pod.Labels[podset.LabelBrokerRole] == "true"}, true
+	}
+	hasVolume := slices.ContainsFunc(s.claims(), func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
+	return topology.Roles{Controller: slices.Contains(roles, v1.RoleController), Broker: slices.Contains(roles, v1.RoleBroker)},
+		hasVolume && len(roles) > 0
+}
+
+// checkRemoved stops a pass in which a node of a removed pool is needed and has lost its StrimziPodSet, which alone says how its pod is made.
+func (p *pass) checkRemoved() error {
+	for _, pool := range p.input.Topology.Pools {
+		for _, n := range pool.Nodes {
+			if pool.Removed && slices.ContainsFunc(p.unlisted, func(u topology.Node) bool { return u.ID == n.ID }) {
+				return stalled("InvalidResourceException", "StrimziPodSet %s/%s-%s is gone, and node %d of the removed KafkaNodePool %s is still "+
+					"needed: create the KafkaNodePool again. It can be deleted when its nodes hold no partitions", p.kafka.Namespace, p.kafka.Name,
+					pool.Name, n.ID, pool.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// claims returns the names of the PersistentVolumeClaims in a Kubernetes cluster that are the Kafka's.
+func (s *site) claims() []string {
+	var names []string
+	for key, o := range s.facts.Objects {
+		if claim, is := o.(*corev1.PersistentVolumeClaim); is && s.applier.Owns(claim) == "" {
+			names = append(names, key.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// voters returns the ids of the controllers that the existing nodes are configured with.
+func (p *pass) voters() []int32 {
+	var voters []int32
+	for _, s := range p.sites {
+		for _, o := range s.facts.Objects {
+			if config, is := o.(*corev1.ConfigMap); is && s.applier.Owns(config) == "" {
+				voters = append(voters, model.VotersIn(config)...)
+			}
+		}
+	}
+	slices.Sort(voters)
+	return slices.Compact(voters)
+}
+
+// checkUnlisted stops a pass in which the pod of a node without a StrimziPodSet would be made without one of its volumes. A set has the
+// storage of its nodes; without it nothing else says whether the user changed .spec.storage meanwhile.
+func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
+	for _, n := range p.unlisted {
+		if n.Pool != pool.Name {
+			continue
+		}
+		s, name := p.site(n.Cluster), fmt.Sprintf("%s-%s-%d", p.kafka.Name, n.Pool, n.ID)
+		config := s.facts.ConfigMap(name)
+		if config != nil && s.applier.Owns(config) != "" {
+			config = nil
+		}
+		if volume := model.Unmounted(name, config, s.claims(), pool.Spec.Storage); volume != "" {
+			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
+				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
+				p.kafka.Name, n.Pool, n.ID, volume, pool.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package controller
+
+import (
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// loseSet does to the StrimziPodSet of a pool what somebody may do by mistake.
+func (w *world) loseSet(pool, how string) {
+	w.t.Helper()
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-"+pool)
+	switch how {
+	case "deleted":
+		w.Expect(w.k8s.Delete(w.t.Context(), set)).To(Succeed())
+		return
+	case "unlabelled":
+		delete(set.Labels, v1.LabelCluster)
+	case "emptied":
+		set.Spec.Pods = set.Spec.Pods[:0]
+	default:
+		set.Spec.Pods = set.Spec.Pods[:len(set.Spec.Pods)-1]
+	}
+	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
+}
+
+// reconcileAnyway runs a pass that may fail: its status says why.
+func (w *world) reconcileAnyway() {
+	_, _ = w.r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+}
+
+// A rejected change stays rejected when the StrimziPodSet that lists the nodes is lost.
+func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
+	holds := func(w *world) {
+		w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1, 3: 1, 4: 1}
+	}
+	for _, how := range []string{"deleted", "unlabelled", "emptied", "shortened"} {
+		t.Run(how, func(t *testing.T) {
+			t.Run("a broker with partitions is removed", func(t *testing.T) {
+				w := newWorld(t)
+				w.create(newKafka(), nodePool("controllers", 3, v1.RoleController), nodePool("brokers", 2, v1.RoleBroker))
+				w.reconcile()
+				holds(w)
+				before := w.podNames("brokers")
+				w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 1 })
+				w.reconcile()
+				w.loseSet("brokers", how)
+				w.reconcile()
+				w.Expect(w.podNames("brokers")).To(Equal(before))
+				w.Expect(w.conditions()).To(ContainElement(HaveField("Reason", "ScaleDownPreventionCheck")))
+			})
+			t.Run("controllers lose their role to others", func(t *testing.T) {
+				w := newWorld(t)
+				w.create(newKafka(), nodePool("a", 3, v1.RoleController, v1.RoleBroker))
+				w.reconcile()
+				holds(w)
+				w.change("a", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleBroker} })
+				w.create(nodePool("new", 3, v1.RoleController))
+				w.reconcile()
+				w.loseSet("a", how)
+				w.reconcile()
+				w.Expect(w.config("my-cluster-a-0")).To(And(ContainSubstring("process.roles=broker,controller"),
+					MatchRegexp(`controller\.quorum\.voters=0@[^,]*,1@[^,]*,2@[^,]*\n`)))
+				sets := &podset.StrimziPodSetList{}
+				w.Expect(w.k8s.List(t.Context(), sets, client.InNamespace(w.namespace))).To(Succeed())
+				for _, set := range sets.Items {
+					w.Expect(set.Name == "my-cluster-a" || len(set.Spec.Pods) == 0).To(BeTrue(), set.Name)
+				}
+			})
+			t.Run("a volume with replicas is removed", func(t *testing.T) {
+				w := newWorld(t)
+				pool := nodePool("pool", 3, v1.RoleController, v1.RoleBroker)
+				disk := func(id int32) v1.StorageVolume {
+					return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
+				}
+				pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+				w.create(newKafka(), pool)
+				w.reconcile()
+				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
+				w.reconcile() // brokers don't report what is on the volume
+				w.Expect(w.conditions()).To(blockedBy("Removal of volumes [1]"))
+				w.loseSet("pool", how)
+				w.reconcileAnyway()
+				if how == "deleted" { // with it went what the storage was
+					w.Expect(w.conditions()).To(blockedBy("StrimziPodSet " + w.namespace + "/my-cluster-pool is gone, and node 0 has a volume data-1"))
+					w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = pool.Spec.Storage })
+					w.reconcile()
+				}
+				w.Expect(w.podNames("pool")).To(HaveLen(3))
+				for name, pod := range w.pods("pool") {
+					w.Expect(pod.Spec.Volumes).To(ContainElement(HaveField("Name", "data-1")), name)
+				}
+			})
+		})
+	}
+}
+
+// podNames returns the names of the pods that the set of a pool lists.
+func (w *world) podNames(pool string) []string {
+	w.t.Helper()
+	var names []string
+	for name := range w.pods(pool) {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestTheStrimziPodSetOfARemovedPoolIsLost(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("brokers", 2, v1.RoleBroker)
+	pool.Spec.Storage.DeleteClaim = new(true)
+	w.create(newKafka(), nodePool("controllers", 3, v1.RoleController), pool)
+	w.reconcile()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1}
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.loseSet("brokers", "deleted")
+	w.reconcileAnyway()
+	w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"),
+		HaveField("Message", ContainSubstring("create the KafkaNodePool again")))))
+	claims := &corev1.PersistentVolumeClaimList{}
+	w.Expect(w.k8s.List(t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{podset.LabelPoolName: "brokers"})).To(Succeed())
+	w.Expect(claims.Items).To(HaveLen(2))
+	w.Expect(claims.Items).To(HaveEach(HaveField("DeletionTimestamp", BeNil())))
+
+	again := nodePool("brokers", 2, v1.RoleBroker)
+	again.Spec.Storage.DeleteClaim = new(true)
+	w.create(again)
+	w.reconcile()
+	w.Expect(w.pods("brokers")).To(HaveLen(2))
+}
+
+func TestAVersionIsNotForgottenWithTheSets(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 3, v1.RoleController, v1.RoleBroker))
+	w.reconcile()
+	w.start("pool")
+	w.reconcile()
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.KafkaVersion).To(Equal("4.3.1"))
+	w.r.Settings.KafkaImages = map[string]string{"4.3.1": "kafka:4.3.1", "4.4.0": "kafka:4.4.0"}
+	w.r.DefaultVersion = "4.4.0"
+	w.loseSet("pool", "deleted")
+	w.reconcile()
+	for name, pod := range w.pods("pool") {
+		w.Expect(pod.Annotations).To(HaveKeyWithValue(v1.AnnotationKafkaVersion, "4.3.1"), name)
+	}
+}
+
+// An id that was given to a node that was never made does not become a voter's.
+func TestAPoolWithoutNodesGetsTheControllerRole(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleController, v1.RoleBroker))
+	w.reconcile()
+	w.create(nodePool("b", 2, v1.RoleBroker))
+	b := w.pool("b")
+	b.Status.NodeIDs, b.Status.Roles = []int32{3, 4}, []v1.ProcessRole{v1.RoleBroker}
+	b.Status.LabelSelector = "strimzi.io/cluster=my-cluster,strimzi.io/kind=Kafka"
+	w.Expect(w.k8s.Status().Update(t.Context(), b)).To(Succeed())
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleController} })
+	w.reconcile()
+	w.Expect(w.config("my-cluster-a-0")).To(MatchRegexp(`controller\.quorum\.voters=0@[^,]*,1@[^,]*,2@[^,]*\n`))
+	w.Expect(w.conditions()).To(ContainElement(HaveField("Message", ContainSubstring("Scale-up of KafkaNodePool b by 2 is blocked"))))
+}
+
+func TestAPoolWithoutSpecIsNotADeletedOne(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("controllers", 3, v1.RoleController), nodePool("brokers", 2, v1.RoleBroker))
+	w.reconcile()
+	before := w.podNames("brokers")
+	w.brokers.replicas = map[int32]int{}
+	w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec = nil })
+	w.reconcileAnyway()
+	w.Expect(w.podNames("brokers")).To(Equal(before))
+	for _, conditions := range [][]v1.Condition{w.conditions(), w.pool("brokers").Status.Conditions} {
+		w.Expect(conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"),
+			HaveField("Message", ContainSubstring("brokers has no .spec")))))
+	}
+}
+
+// The ids in a pool's status are those of the Kafka that its status is about.
+func TestAPoolThatIsGivenToAnotherKafkaDoesNotBringItsNodeIDs(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 3, v1.RoleController, v1.RoleBroker), nodePool("b", 1, v1.RoleBroker))
+	b := w.pool("b")
+	b.Status.NodeIDs, b.Status.LabelSelector = []int32{0}, "strimzi.io/cluster=another,strimzi.io/kind=Kafka"
+	w.Expect(w.k8s.Status().Update(t.Context(), b)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.podNames("a")).To(HaveLen(3))
+	w.Expect(w.podNames("b")).To(Equal([]string{"my-cluster-b-3"}))
+}
+
+// The last word on deleteClaim counts, also where the node leaves in the same pass.
+func TestAVolumeIsKeptIfItsPoolSaysSoByNow(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("brokers", 2, v1.RoleBroker)
+	pool.Spec.Storage.DeleteClaim = new(true)
+	w.create(newKafka(), nodePool("controllers", 3, v1.RoleController), pool)
+	w.reconcile()
+	w.brokers.replicas = map[int32]int{}
+	w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec.Replicas, p.Spec.Storage.DeleteClaim = 1, new(false) })
+	w.reconcile()
+	w.reconcile()
+	w.Expect(w.podNames("brokers")).To(HaveLen(1))
+	claims := &corev1.PersistentVolumeClaimList{}
+	w.Expect(w.k8s.List(t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{podset.LabelPoolName: "brokers"})).To(Succeed())
+	w.Expect(claims.Items).To(HaveLen(2))
+	w.Expect(claims.Items).To(HaveEach(HaveField("DeletionTimestamp", BeNil())))
+}
