@@ -50,8 +50,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled {
-		failure.Message += fmt.Sprintf(". To delete the Kafka here and keep everything in other Kubernetes clusters, remove the "+
-			"finalizer %s from it", v1.FinalizerStretch)
+		failure.Message += ". " + r.withoutFinalizer(kafka.Name)
 	}
 	_, retry := p.conclude(err)
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
@@ -61,6 +60,13 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{}, retry
 	}
 	return reconcile.Result{RequeueAfter: awayDelay}, nil
+}
+
+// withoutFinalizer says what happens to the objects in other Kubernetes clusters if a user removes the finalizer: see sweep.
+func (r *Reconciler) withoutFinalizer(kafka string) string {
+	return fmt.Sprintf("To delete the Kafka without waiting, remove the finalizer %s from it: its objects in another Kubernetes cluster are "+
+		"deleted %s after that cluster can be reached. To keep them, delete ConfigMap %s there first, with kubectl delete --cascade=orphan",
+		v1.FinalizerStretch, 2*r.Interval, model.AnchorName(kafka))
 }
 
 // finalize deletes the anchors. It returns nil when there are none any more.
@@ -86,9 +92,8 @@ func (p *pass) finalize(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
 		problem := p.away[id].Problem
-		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s To keep them there, remove the "+
-			"finalizer %s from the Kafka",
-			id, problem.Message, v1.FinalizerStretch)
+		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s %s", id, problem.Message,
+			p.withoutFinalizer(p.kafka.Name))
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// setAccident deletes a StrimziPodSet, removes its label, or removes a node from its list. What it listed is judged when the operator writes
-// the set again.
+// setAccident deletes a StrimziPodSet, removes its label, or removes a node from its list. judgeLost judges the operator's next write of
+// the set.
 func (h *history) setAccident(set *podset.StrimziPodSet) string {
 	if h.lost[set.Name] == nil && len(set.Spec.Pods) > 0 {
 		h.lost[set.Name] = set.DeepCopy()
@@ -45,7 +45,7 @@ func (h *history) namesIn(set *podset.StrimziPodSet) []string {
 	return names
 }
 
-// restoreLost does what the status asks the user for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes.
+// restoreLost does what the status asks users for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes.
 func (h *history) restoreLost() {
 	objects := h.k8s.server.objects
 	for _, key := range sortedKeys(objects) {

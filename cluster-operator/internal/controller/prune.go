@@ -83,8 +83,8 @@ func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
 	return true
 }
 
-// keepsClaim reports whether the pool of a volume wants its claim to be kept by now. The annotation of the claim of a node that leaves is from
-// before.
+// keepsClaim reports whether the pool of a volume wants its claim to be kept by now. If the node leaves in the same pass, the annotation of
+// the claim is from before.
 func (p *pass) keepsClaim(claim *corev1.PersistentVolumeClaim) bool {
 	pool := p.pools[claim.Labels[podset.LabelPoolName]]
 	return pool != nil && model.KeepsClaim(pool.Spec.Storage, claim.Name, p.kafka.Name+"-"+pool.Name)

@@ -86,12 +86,6 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 		return nil
 	}
 	nodes := p.nodesOf(pool.Name)
-	controllers := 0
-	for _, n := range p.existing() {
-		if n.Roles.Controller {
-			controllers++
-		}
-	}
 	reported := p.logDirs(ctx, nodes)
 	var stay []int32
 	var reasons []string
@@ -101,9 +95,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 			if dirs, known := reported[l.Node.ID]; l.Node.Roles.Broker && !p.forced() {
 				why = p.volumeInUse(l.Node.ID, volume, dirs, known)
 			}
-			// A controller that loses its metadata log fetches it from the others, if there are any.
-			logMayGo := p.forced() && (controllers > 1 || model.MetadataVolume(before) != volume)
-			if why == "" && l.Node.Roles.Controller && !logMayGo {
+			if why == "" && l.Node.Roles.Controller && !p.logMayGo(volume, before) {
 				why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, p.current(l))
 			}
 			if why != "" {
@@ -125,6 +117,13 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 		p.input.Cordon.Volumes[pool.Name] = stay
 	}
 	return stay
+}
+
+// logMayGo reports whether the user allows to remove a volume that may have the metadata log of a controller. A controller fetches it from
+// the others again, if there are any.
+func (p *pass) logMayGo(volume int32, before v1.Storage) bool {
+	controllers := slices.DeleteFunc(p.existing(), func(n topology.Node) bool { return !n.Roles.Controller })
+	return p.forced() && (len(controllers) > 1 || model.MetadataVolume(before) != volume)
 }
 
 // nodesOf returns the nodes of a pool as StrimziPodSets list them. Of a node that is in none, only the pod's name is known.

@@ -696,7 +696,8 @@ func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
-		HaveField("Message", HaveSuffix("remove the finalizer strimzi.io/stretch-cluster from it"))))
+		HaveField("Message", And(ContainSubstring("remove the finalizer strimzi.io/stretch-cluster from it"),
+			ContainSubstring("To keep them, delete ConfigMap my-cluster-kafka-gc there first")))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }

@@ -25,46 +25,55 @@ func (p *pass) existing() []topology.Node {
 	return slices.Concat(nodes, p.remembered, p.unlisted)
 }
 
-// findUnlisted returns the nodes that were made and that no StrimziPodSet lists, because somebody deleted the set or edited its list. A change
-// that is rejected for a running node, such as the removal of a broker with partitions, is rejected for these as well.
+// findUnlisted returns the nodes that were made and that no StrimziPodSet lists, because somebody deleted the set or edited its list. A
+// change that is rejected for a running node, such as the removal of a broker with partitions, is rejected for these as well.
 func (p *pass) findUnlisted() []topology.Node {
 	known := map[int32]bool{}
 	for _, n := range p.existing() {
 		known[n.ID] = true
 	}
 	var nodes []topology.Node
-	add := func(s *site, pool string, id int32, roles []v1.ProcessRole) {
-		name := fmt.Sprintf("%s-%s-%d", p.kafka.Name, pool, id)
-		if made, found := p.made(s, name, roles); found && !known[id] {
-			known[id] = true
-			nodes = append(nodes, topology.Node{ID: id, Pool: pool, Cluster: s.cluster, Roles: made})
-		}
-	}
 	for _, s := range p.sites {
-		for _, name := range slices.Sorted(maps.Keys(p.pools)) {
-			for _, id := range p.knownIDs(p.pools[name]) {
-				add(s, name, id, p.pools[name].Status.Roles)
-			}
-		}
-		for _, used := range p.kafka.Status.KafkaNodePools {
-			// A stretched Kafka may have lost a set to a foreign one of its name, which no KafkaNodePool could bring back.
-			if pool := p.pools[used.Name]; p.input.Stretch != nil || pool != nil && pool.Status.LabelSelector != "" {
-				continue
-			}
-			// The pool was deleted, or created again and has no status yet: pods and volumes say which nodes it had.
-			for name, pod := range s.facts.Pods {
-				if id, err := facts.NodeID(name); err == nil && pod.Labels[podset.LabelPoolName] == used.Name {
-					add(s, used.Name, id, nil)
-				}
-			}
-			for _, v := range s.facts.Volumes(p.kafka.Name) {
-				if v.Pool == used.Name {
-					add(s, used.Name, v.Node, []v1.ProcessRole{v1.RoleBroker}) // so that it is asked what the node holds
-				}
+		for _, n := range p.madeIn(s) {
+			if !known[n.ID] {
+				known[n.ID] = true
+				nodes = append(nodes, n)
 			}
 		}
 	}
 	slices.SortFunc(nodes, func(a, b topology.Node) int { return int(a.ID) - int(b.ID) })
+	return nodes
+}
+
+// madeIn returns the nodes that were made in a Kubernetes cluster: those in the status of their pool, and those of pools that were deleted,
+// or created again and have no status yet.
+func (p *pass) madeIn(s *site) (nodes []topology.Node) {
+	add := func(pool string, id int32, roles []v1.ProcessRole) {
+		if made, found := p.made(s, fmt.Sprintf("%s-%s-%d", p.kafka.Name, pool, id), roles); found {
+			nodes = append(nodes, topology.Node{ID: id, Pool: pool, Cluster: s.cluster, Roles: made})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
+		for _, id := range p.knownIDs(p.pools[name]) {
+			add(name, id, p.pools[name].Status.Roles)
+		}
+	}
+	for _, used := range p.kafka.Status.KafkaNodePools {
+		// A stretched Kafka may have lost a set to a foreign one of its name, which no KafkaNodePool could bring back.
+		if pool := p.pools[used.Name]; p.input.Stretch != nil || pool != nil && pool.Status.LabelSelector != "" {
+			continue
+		}
+		for name, pod := range s.facts.Pods {
+			if id, err := facts.NodeID(name); err == nil && pod.Labels[podset.LabelPoolName] == used.Name {
+				add(used.Name, id, nil)
+			}
+		}
+		for _, v := range s.facts.Volumes(p.kafka.Name) {
+			if v.Pool == used.Name {
+				add(used.Name, v.Node, []v1.ProcessRole{v1.RoleBroker}) // so that it is asked what the node holds
+			}
+		}
+	}
 	return nodes
 }
 
@@ -98,7 +107,8 @@ func (p *pass) made(s *site, name string, roles []v1.ProcessRole) (topology.Role
 		hasVolume && len(roles) > 0
 }
 
-// checkRemoved stops a pass in which a node of a removed pool is needed and has lost its StrimziPodSet, which alone says how its pod is made.
+// checkRemoved stops a pass in which a node of a removed pool is needed and has lost its StrimziPodSet: nothing else says how its pod is
+// made.
 func (p *pass) checkRemoved() error {
 	for _, pool := range p.input.Topology.Pools {
 		for _, n := range pool.Nodes {

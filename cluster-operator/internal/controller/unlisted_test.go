@@ -104,6 +104,16 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 	}
 }
 
+// keepsClaims checks that a pool has so many PersistentVolumeClaims, and none of them is being deleted.
+func (w *world) keepsClaims(pool string, n int) {
+	w.t.Helper()
+	claims := &corev1.PersistentVolumeClaimList{}
+	w.Expect(w.k8s.List(w.t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).
+		To(Succeed())
+	w.Expect(claims.Items).To(HaveLen(n))
+	w.Expect(claims.Items).To(HaveEach(HaveField("DeletionTimestamp", BeNil())))
+}
+
 // podNames returns the names of the pods that the set of a pool lists.
 func (w *world) podNames(pool string) []string {
 	w.t.Helper()
@@ -128,10 +138,7 @@ func TestTheStrimziPodSetOfARemovedPoolIsLost(t *testing.T) {
 	w.reconcileAnyway()
 	w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"),
 		HaveField("Message", ContainSubstring("create the KafkaNodePool again")))))
-	claims := &corev1.PersistentVolumeClaimList{}
-	w.Expect(w.k8s.List(t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{podset.LabelPoolName: "brokers"})).To(Succeed())
-	w.Expect(claims.Items).To(HaveLen(2))
-	w.Expect(claims.Items).To(HaveEach(HaveField("DeletionTimestamp", BeNil())))
+	w.keepsClaims("brokers", 2)
 
 	again := nodePool("brokers", 2, v1.RoleBroker)
 	again.Spec.Storage.DeleteClaim = new(true)
@@ -213,8 +220,5 @@ func TestAVolumeIsKeptIfItsPoolSaysSoByNow(t *testing.T) {
 	w.reconcile()
 	w.reconcile()
 	w.Expect(w.podNames("brokers")).To(HaveLen(1))
-	claims := &corev1.PersistentVolumeClaimList{}
-	w.Expect(w.k8s.List(t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{podset.LabelPoolName: "brokers"})).To(Succeed())
-	w.Expect(claims.Items).To(HaveLen(2))
-	w.Expect(claims.Items).To(HaveEach(HaveField("DeletionTimestamp", BeNil())))
+	w.keepsClaims("brokers", 2)
 }

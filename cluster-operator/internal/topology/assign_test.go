@@ -44,6 +44,32 @@ func wanted(t Topology) map[string][]int32 {
 	return byPool
 }
 
+// Nodes that exist are configured with their voters. An id of a node that was never made joins them only if it is one of these.
+func TestVotersOfNodesThatWereNeverMade(t *testing.T) {
+	running := nodes("a", controller, 0, 1)
+	for name, c := range map[string]struct {
+		voters  []int32
+		running []Node
+		want    []int32
+		blocked int
+	}{
+		"the first nodes":                      {nil, nil, []int32{5, 6}, 0},
+		"a voter that was not made yet":        {[]int32{0, 1, 5, 6}, running, []int32{5, 6}, 0},
+		"ids that were given to brokers":       {[]int32{0, 1}, running, nil, 1},
+		"the sets of the controllers are lost": {[]int32{0, 1}, nil, nil, 1},
+		"no node says which voters it has":     {nil, running, []int32{5, 6}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			result, err := Assign(Input{Voters: c.voters, Running: c.running,
+				Pools: []PoolSpec{pool("a", 2, 0, 1).as(controller), pool("b", 2, 5, 6).as(controller)}})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(wanted(result)["b"]).To(Equal(c.want))
+			g.Expect(result.Blocked).To(HaveLen(c.blocked))
+		})
+	}
+}
+
 func TestIDs(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Input
