@@ -126,8 +126,8 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		plant func(*history)
 	}{
 		"log directories seem to be cordoned":     {34, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
-		"Kafka seems to list all topics":          {22, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
-		"log directories seem to be empty":        {72, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
+		"Kafka seems to list all topics":          {23, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
+		"log directories seem to be empty":        {85, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
 		"the metadata version seems to be old":    {2, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
 		"copies seem to be originals":             {3, func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} }},
 		"it is not seen what pods were made from": {7, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},

@@ -115,7 +115,7 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 	for kind, list := range generated() {
 		selection := mine
 		if kind == "StrimziPodSet" { // which lists nodes also when somebody removed its label
-			selection = []client.ListOption{client.InNamespace(kafka.Namespace)}
+			selection = []client.ListOption{client.InNamespace(kafka.Namespace), client.UnsafeDisableDeepCopy}
 		}
 		if err := reader.List(ctx, list, selection...); err != nil {
 			return c, fmt.Errorf("list objects of kind %s: %w", kind, err)
@@ -127,6 +127,9 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 			}
 			if object.GetLabels()[v1.LabelCluster] != kafka.Name && !ownedBy(object, kafka.Name) {
 				return nil
+			}
+			if set, is := object.(*podset.StrimziPodSet); is { // the list shares those of other Kafkas with the cache
+				object = set.DeepCopy()
 			}
 			c.Objects[Key{kind, object.GetName()}] = object
 			return nil
