@@ -97,6 +97,17 @@ func TestAdoption(t *testing.T) {
 	w.Expect(metav1.GetControllerOf(w.pod("c-p-0")).UID).To(Equal(set.UID))
 }
 
+// The cache has sets without the label of a Kafka, because those of the operator are known by their owner. Others are nobody's.
+func TestASetWithoutTheLabelIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	set := w.set("c-p-0")
+	edit(w, set, func(s *core.StrimziPodSet) { s.Labels = nil })
+	_, err := w.pass(w.reconciler(interceptor.Funcs{}))
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.names()).To(BeEmpty())
+	w.Expect(w.status()).To(Equal("generation -1: 0 0 0"))
+}
+
 func TestPausedSet(t *testing.T) {
 	w := newWorld(t)
 	w.start()

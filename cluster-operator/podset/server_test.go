@@ -115,7 +115,7 @@ func (w *world) start() (stop func()) {
 func (w *world) set(names ...string) *core.StrimziPodSet {
 	w.t.Helper()
 	set := testSet(names...)
-	set.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "c-p"}
+	set.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "c-p", Labels: set.Labels}
 	w.Expect(w.admin.Create(w.t.Context(), set)).To(Succeed())
 	return set
 }
