@@ -113,6 +113,8 @@ func (r *realm) lacksTheKind() {
 func (r *realm) losesTheKind() {
 	west := r.made(westID)
 	r.uninstall()
+	// Without a change to make there, the operator learns of it only if it receives the deletions of the objects before the watch ends.
+	r.kubectl(centralID, "patch", "kafkanodepool", "east", "-n", r.namespace, "--type=merge", "-p", `{"spec":{"jvmOptions":{"-Xmx":"300m"}}}`)
 	r.told(v1.ConditionReady, missingCRD)
 	r.told("Degraded", "True RemoteClusterUnreachable")
 	r.reinstall()
