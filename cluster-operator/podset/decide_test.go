@@ -22,7 +22,7 @@ func testSet(names ...string) *core.StrimziPodSet {
 	set := &core.StrimziPodSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kafka", Name: "c-p", UID: "set", Generation: 3,
 			Labels: map[string]string{v1.LabelCluster: "c"}},
-		Spec:       &core.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"strimzi.io/name": "c-kafka"}}},
+		Spec: &core.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: map[string]string{"strimzi.io/name": "c-kafka"}}},
 	}
 	list(set, "r1", names...)
 	return set
