@@ -27,7 +27,7 @@ func (p *pass) assign(ctx context.Context) error {
 	slices.Sort(in.Away)
 	for _, pool := range p.input.Pools {
 		in.Pools = append(in.Pools, topology.PoolSpec{
-			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool), Known: p.knownIDs(pool),
+			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool.Spec.Roles), Known: p.knownIDs(pool),
 			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
 		})
 	}
@@ -126,7 +126,7 @@ func (p *pass) emptied() []int32 {
 		if pool == nil {
 			continue
 		}
-		wanted := rolesOf(pool)
+		wanted := rolesOf(pool.Spec.Roles)
 		for _, n := range t.Nodes {
 			leaves := n.Leaving && !n.Roles.Controller // a voter can't be removed, whether it holds replicas or not
 			changes := !n.Leaving && !wanted.Broker && n.Roles.Controller == wanted.Controller
@@ -138,9 +138,6 @@ func (p *pass) emptied() []int32 {
 	return brokers
 }
 
-func rolesOf(pool *v1.KafkaNodePool) topology.Roles {
-	return topology.Roles{
-		Controller: slices.Contains(pool.Spec.Roles, v1.RoleController),
-		Broker:     slices.Contains(pool.Spec.Roles, v1.RoleBroker),
-	}
+func rolesOf(roles []v1.ProcessRole) topology.Roles {
+	return topology.Roles{Controller: slices.Contains(roles, v1.RoleController), Broker: slices.Contains(roles, v1.RoleBroker)}
 }

@@ -681,7 +681,7 @@ func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 		at := slices.IndexFunc(p.input.Topology.Pools, func(t topology.Pool) bool { return t.Name == pool.Name })
 		stays, others := 0, false
 		for _, n := range p.input.Topology.Pools[at].Nodes {
-			others = others || n.Roles != rolesOf(pool)
+			others = others || n.Roles != rolesOf(pool.Spec.Roles)
 			if !n.Leaving {
 				stays++
 			}

@@ -24,8 +24,8 @@ import (
 func (p *pass) acceptStorage(ctx context.Context) error {
 	if len(p.noSpec) > 0 {
 		pool := p.noSpec[0]
-		return stalled("InvalidResourceException", "KafkaNodePool %s/%s has no .spec, so it is unknown which nodes it is to have: apply it with "+
-			"a .spec, or delete it", pool.Namespace, pool.Name)
+		return stalled("InvalidResourceException", "KafkaNodePool %s/%s has no .spec, so it is unknown which nodes it should have: "+
+			"apply it with a .spec, or delete it", pool.Namespace, pool.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		pool := p.input.Pools[name]
@@ -131,7 +131,7 @@ func (p *pass) nodesOf(pool string) []facts.ListedPod {
 	nodes := slices.DeleteFunc(slices.Clone(p.listed), func(l facts.ListedPod) bool { return l.Node.Pool != pool })
 	for _, n := range p.unlisted {
 		if n.Pool == pool {
-			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%s-%d", p.kafka.Name, pool, n.ID)}}
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: p.podName(n)}}
 			nodes = append(nodes, facts.ListedPod{Pod: pod, Node: n})
 		}
 	}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,23 +33,23 @@ func (p *pass) findUnlisted() []topology.Node {
 	}
 	var nodes []topology.Node
 	for _, s := range p.sites {
-		for _, n := range p.madeIn(s) {
-			if !known[n.ID] {
-				known[n.ID] = true
-				nodes = append(nodes, n)
-			}
-		}
+		nodes = append(nodes, p.madeIn(s, known)...)
 	}
 	slices.SortFunc(nodes, func(a, b topology.Node) int { return int(a.ID) - int(b.ID) })
 	return nodes
 }
 
-// madeIn returns the nodes that were made in a Kubernetes cluster: those in the status of their pool, and those of pools that were deleted,
-// or created again and have no status yet.
-func (p *pass) madeIn(s *site) (nodes []topology.Node) {
+// madeIn returns the nodes that were made in a Kubernetes cluster and are not known yet: those in the status of their pool, and those of
+// pools that were deleted, or created again and have no status yet. It adds them to the known ones.
+func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 	add := func(pool string, id int32, roles []v1.ProcessRole) {
-		if made, found := p.made(s, fmt.Sprintf("%s-%s-%d", p.kafka.Name, pool, id), roles); found {
-			nodes = append(nodes, topology.Node{ID: id, Pool: pool, Cluster: s.cluster, Roles: made})
+		n := topology.Node{ID: id, Pool: pool, Cluster: s.cluster}
+		if known[id] {
+			return
+		}
+		if made, found := p.made(s, p.podName(n), roles); found {
+			known[id], n.Roles = true, made
+			nodes = append(nodes, n)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
@@ -93,18 +92,29 @@ func (p *pass) ofThisKafka(pool *v1.KafkaNodePool) bool {
 
 // made returns the roles of a node by what exists of it: its ConfigMap, its pod, or a volume and the roles in its pool's status.
 func (p *pass) made(s *site, name string, roles []v1.ProcessRole) (topology.Roles, bool) {
-	if config := s.facts.ConfigMap(name); config != nil && s.applier.Owns(config) == "" {
+	if config := s.nodeConfig(name); config != nil {
 		if made := model.RolesIn(config); made != (topology.Roles{}) {
 			return made, true
 		}
 	}
 	if pod := s.facts.Pods[name]; pod != nil && pod.Labels[podset.LabelPoolName] != "" {
-		return topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true",
-			Broker: pod.Labels[podset.LabelBrokerRole] == "true"}, true
+		return facts.RolesOf(pod), true
 	}
 	hasVolume := slices.ContainsFunc(s.claims(), func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
-	return topology.Roles{Controller: slices.Contains(roles, v1.RoleController), Broker: slices.Contains(roles, v1.RoleBroker)},
-		hasVolume && len(roles) > 0
+	return rolesOf(roles), hasVolume && len(roles) > 0
+}
+
+// podName returns the name of a node's pod, also before it is decided which nodes there are.
+func (p *pass) podName(n topology.Node) string {
+	return topology.Topology{Name: p.kafka.Name}.PodName(n)
+}
+
+// nodeConfig returns the ConfigMap of a node, nil if there is none that is the Kafka's.
+func (s *site) nodeConfig(pod string) *corev1.ConfigMap {
+	if config := s.facts.ConfigMap(pod); config != nil && s.applier.Owns(config) == "" {
+		return config
+	}
+	return nil
 }
 
 // checkRemoved stops a pass in which a node of a removed pool is needed and has lost its StrimziPodSet: nothing else says how its pod is
@@ -155,12 +165,8 @@ func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
 		if n.Pool != pool.Name {
 			continue
 		}
-		s, name := p.site(n.Cluster), fmt.Sprintf("%s-%s-%d", p.kafka.Name, n.Pool, n.ID)
-		config := s.facts.ConfigMap(name)
-		if config != nil && s.applier.Owns(config) != "" {
-			config = nil
-		}
-		if volume := model.Unmounted(name, config, s.claims(), pool.Spec.Storage); volume != "" {
+		s := p.site(n.Cluster)
+		if volume := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.claims(), pool.Spec.Storage); volume != "" {
 			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
 				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
 				p.kafka.Name, n.Pool, n.ID, volume, pool.Name)

@@ -1,14 +1,13 @@
 package controller
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -31,11 +30,6 @@ func (w *world) loseSet(pool, how string) {
 		set.Spec.Pods = set.Spec.Pods[:len(set.Spec.Pods)-1]
 	}
 	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
-}
-
-// reconcileAnyway runs a pass that may fail: its status says why.
-func (w *world) reconcileAnyway() {
-	_, _ = w.r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
 }
 
 // A rejected change stays rejected when the StrimziPodSet that lists the nodes is lost.
@@ -89,7 +83,7 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 				w.reconcile() // brokers don't report what is on the volume
 				w.Expect(w.conditions()).To(blockedBy("Removal of volumes [1]"))
 				w.loseSet("pool", how)
-				w.reconcileAnyway()
+				w.reconcile()
 				if how == "deleted" { // with it went what the storage was
 					w.Expect(w.conditions()).To(blockedBy("StrimziPodSet " + w.namespace + "/my-cluster-pool is gone, and node 0 has a volume data-1"))
 					w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = pool.Spec.Storage })
@@ -117,12 +111,7 @@ func (w *world) keepsClaims(pool string, n int) {
 // podNames returns the names of the pods that the set of a pool lists.
 func (w *world) podNames(pool string) []string {
 	w.t.Helper()
-	var names []string
-	for name := range w.pods(pool) {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(w.pods(pool)))
 }
 
 func TestTheStrimziPodSetOfARemovedPoolIsLost(t *testing.T) {
@@ -135,7 +124,7 @@ func TestTheStrimziPodSetOfARemovedPoolIsLost(t *testing.T) {
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
 	w.reconcile()
 	w.loseSet("brokers", "deleted")
-	w.reconcileAnyway()
+	w.reconcile()
 	w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"),
 		HaveField("Message", ContainSubstring("create the KafkaNodePool again")))))
 	w.keepsClaims("brokers", 2)
@@ -188,7 +177,7 @@ func TestAPoolWithoutSpecIsNotADeletedOne(t *testing.T) {
 	before := w.podNames("brokers")
 	w.brokers.replicas = map[int32]int{}
 	w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec = nil })
-	w.reconcileAnyway()
+	w.reconcile()
 	w.Expect(w.podNames("brokers")).To(Equal(before))
 	for _, conditions := range [][]v1.Condition{w.conditions(), w.pool("brokers").Status.Conditions} {
 		w.Expect(conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"),

@@ -125,7 +125,7 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 			if !ok {
 				return fmt.Errorf("%T is not an object", o)
 			}
-			if object.GetLabels()[v1.LabelCluster] != kafka.Name && !ownedBy(object, kafka.Name) {
+			if object.GetLabels()[v1.LabelCluster] != kafka.Name && !ownerNamed(object, kafka.Name) {
 				return nil
 			}
 			if set, is := object.(*podset.StrimziPodSet); is { // the list shares those of other Kafkas with the cache
@@ -141,9 +141,9 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 	return c, nil
 }
 
-// ownedBy reports whether an object's owner has the name of a Kafka, or of its anchor in a remote Kubernetes cluster. Whether it is this
-// very Kafka is up to the caller.
-func ownedBy(o client.Object, kafka string) bool {
+// ownerNamed reports whether an object's owner has the name of a Kafka, or of its anchor in a remote Kubernetes cluster. The caller checks
+// the owner's uid.
+func ownerNamed(o client.Object, kafka string) bool {
 	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool {
 		return ref.Kind == "Kafka" && ref.Name == kafka || ref.Kind == "ConfigMap" && ref.Name == model.AnchorName(kafka)
 	})
@@ -188,12 +188,16 @@ func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 			}
 			list = append(list, ListedPod{Set: set, Pod: pod, Raw: raw.Raw, Node: topology.Node{
 				ID: id, Pool: pod.Labels[podset.LabelPoolName], Cluster: cluster,
-				Roles: topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true",
-					Broker: pod.Labels[podset.LabelBrokerRole] == "true"},
+				Roles: RolesOf(pod),
 			}})
 		}
 	}
 	return list, nil
+}
+
+// RolesOf returns the roles of a node by the labels of its pod.
+func RolesOf(pod *corev1.Pod) topology.Roles {
+	return topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"}
 }
 
 // NodeID returns the node's id, which a pod's name ends with.
