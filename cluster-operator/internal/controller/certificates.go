@@ -106,13 +106,13 @@ func (p *pass) writeSecrets(ctx context.Context, secrets []pki.Desired) error {
 	return nil
 }
 
-// pkiNodes are the nodes as certificates are made for them. Those of a removed pool are only renewed.
+// pkiNodes are the nodes as certificates are made for them. Those of a removed pool, and those that are to be kept, are only renewed.
 func (p *pass) pkiNodes() []pki.Node {
 	var nodes []pki.Node
 	for _, pool := range p.input.Topology.Pools {
 		for _, n := range pool.Nodes {
 			nodes = append(nodes, pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker,
-				RenewOnly: pool.Removed})
+				RenewOnly: pool.Removed || p.input.Endpoints.Keep[n.ID]})
 		}
 	}
 	return nodes

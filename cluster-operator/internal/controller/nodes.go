@@ -187,7 +187,7 @@ func (s *site) finishRequests(ctx context.Context) error {
 		if requested {
 			delete(live.Annotations, podset.AnnotationManualRollingUpdate)
 		}
-		if held {
+		if live.Annotations[podset.AnnotationHold] == model.HoldPaused {
 			delete(live.Annotations, podset.AnnotationHold)
 		}
 		if err := s.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {

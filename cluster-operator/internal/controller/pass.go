@@ -80,6 +80,7 @@ func (p *pass) run(ctx context.Context) error {
 		renew bool
 	}{
 		{"read what exists", p.read, false},
+		{"hold nodes that would lose volumes", p.holdVolumes, true},
 		{"accept storage", p.acceptStorage, true},
 		{"assign nodes", p.assign, true},
 		{"validate", p.validate, true},
@@ -163,15 +164,20 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	if err == nil && outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
 		if key.Kind == "StrimziPodSet" {
-			p.mu.Lock()
-			if p.status.Changed == nil {
-				p.status.Changed = map[string]bool{}
-			}
-			p.status.Changed[key.Name] = true
-			p.mu.Unlock()
+			p.updating(key.Name)
 		}
 	}
 	return outcome, err
+}
+
+// updating notes that the nodes of a StrimziPodSet are not as they should be, whatever its status says.
+func (p *pass) updating(set string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status.Changed == nil {
+		p.status.Changed = map[string]bool{}
+	}
+	p.status.Changed[set] = true
 }
 
 // wrote logs, counts and records what was done to an object.

@@ -60,6 +60,20 @@ func (p *pass) peers(ctx context.Context) error {
 	return nil
 }
 
+// restorePeers takes what nodes advertise to each other from their ConfigMaps if the record is lost: an address that can't be resolved now
+// must not change on nodes that run.
+func (p *pass) restorePeers() {
+	if p.recordMap() != nil {
+		return
+	}
+	p.record.Peers = model.Peers{}
+	for _, l := range p.listed {
+		if at := model.PeersIn(p.site(l.Node.Cluster).facts.ConfigMap(l.Pod.Name)); at != nil {
+			p.record.Peers[l.Node.ID] = at
+		}
+	}
+}
+
 // ending reports whether all nodes are at home again, and the user does not want the Kafka stretched any more.
 func (p *pass) ending() bool {
 	elsewhere := slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return n.Cluster != topology.Home })

@@ -40,6 +40,7 @@ func (p *pass) read(ctx context.Context) error {
 	p.warnOfDeletions()
 	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
 	if p.stretched() && p.Stretching != nil {
+		p.restorePeers()
 		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
 	}
 	p.warnOfLeft()

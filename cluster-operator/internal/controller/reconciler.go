@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -202,7 +201,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if len(p.sites) == 0 {
 		return reconcile.Result{}, unread
 	}
-	if err := p.each(func(s *site) error { return s.hold(ctx) }); err != nil {
+	if err := p.each(func(s *site) error { return s.holdPaused(ctx) }); err != nil {
 		return reconcile.Result{}, err
 	}
 	p.figures.Paused = true
@@ -220,19 +219,6 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	return reconcile.Result{}, nil
 }
 
-// hold keeps the roller off the nodes, until finishRequests ends that.
-func (s *site) hold(ctx context.Context) error {
-	for _, set := range s.facts.PodSets() {
-		if _, held := set.Annotations[podset.AnnotationHold]; held {
-			continue
-		}
-		if err := annotate(ctx, s.live, set, map[string]string{podset.AnnotationHold: model.HoldPaused}); err != nil {
-			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
-		}
-	}
-	return nil
-}
-
 func ownedBy(o client.Object, owner types.UID) bool {
 	for _, ref := range o.GetOwnerReferences() {
 		if ref.UID == owner {
@@ -240,21 +226,6 @@ func ownedBy(o client.Object, owner types.UID) bool {
 		}
 	}
 	return false
-}
-
-// annotate sets annotations of exactly this object.
-func annotate(ctx context.Context, live client.Client, o client.Object, set map[string]string) error {
-	changed, ok := o.DeepCopyObject().(client.Object)
-	if !ok {
-		return fmt.Errorf("%T is not an object", o)
-	}
-	annotations := maps.Clone(changed.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	maps.Copy(annotations, set)
-	changed.SetAnnotations(annotations)
-	return live.Patch(ctx, changed, client.MergeFromWithOptions(o, client.MergeFromWithOptimisticLock{}))
 }
 
 // writeStatus writes the status of a Kafka if it differs from what is there.

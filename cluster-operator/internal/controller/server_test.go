@@ -249,6 +249,10 @@ func TestAKafkaIsMadeAndASecondPassWritesNothing(t *testing.T) {
 	w.Expect(w.versions()).To(Equal(before))
 }
 
+func (w *world) named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
+}
+
 func (w *world) get(o client.Object, name string) {
 	w.t.Helper()
 	w.Expect(w.k8s.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, o)).To(Succeed())

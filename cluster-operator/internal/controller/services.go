@@ -43,6 +43,7 @@ func (p *pass) services(ctx context.Context) error {
 	}
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
 	maps.Copy(p.input.Endpoints.Hold, p.hold)
+	p.keepUnaddressed()
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
 		if err := p.writeRecord(ctx); err != nil {
@@ -55,6 +56,19 @@ func (p *pass) services(ctx context.Context) error {
 		p.requeueAfter(10 * time.Second)
 	}
 	return nil
+}
+
+// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs.
+func (p *pass) keepUnaddressed() {
+	p.input.Endpoints.Keep = map[int32]bool{}
+	for _, l := range p.listed {
+		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
+		if unknown && p.config(l.Node) == nil {
+			p.log.Info("Keeping a node as it is until its addresses are known", "node", l.Node.ID, "waitsFor", why)
+			p.input.Endpoints.Keep[l.Node.ID] = true
+			p.updating(l.Set.Name)
+		}
+	}
 }
 
 // world returns the addresses that Kubernetes assigned to the Services.

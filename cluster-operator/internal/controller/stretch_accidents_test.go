@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -190,10 +189,6 @@ func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 		w.Expect(w.members[id].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})).
 			To(MatchError(apierrors.IsNotFound, "NotFound"))
 	}
-}
-
-func (w *stretchedWorld) named(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: w.namespace, Name: name}
 }
 
 func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {

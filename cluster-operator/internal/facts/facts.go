@@ -235,6 +235,11 @@ func (c Cluster) ConfigMap(name string) *corev1.ConfigMap {
 // Secret returns a Secret by name, nil if there is none with the Kafka's label.
 func (c Cluster) Secret(name string) *corev1.Secret { return get[*corev1.Secret](c, "Secret", name) }
 
+// Claim returns a PersistentVolumeClaim by name, nil if there is none with the Kafka's label.
+func (c Cluster) Claim(name string) *corev1.PersistentVolumeClaim {
+	return get[*corev1.PersistentVolumeClaim](c, "PersistentVolumeClaim", name)
+}
+
 func get[T client.Object](c Cluster, kind, name string) T {
 	o, _ := c.Objects[Key{kind, name}].(T)
 	return o

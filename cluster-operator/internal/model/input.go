@@ -100,6 +100,9 @@ type Endpoints struct {
 	Waiting map[string]string
 	// Hold maps a node that is not started yet to what it waits for.
 	Hold map[int32]string
+	// Keep are the running nodes whose ConfigMap is gone, and with it what they advertised, while an address of theirs is unknown. Their
+	// manifests and certificates stay as they are.
+	Keep map[int32]bool
 }
 
 // cluster is the input with what is derived from it.

@@ -32,6 +32,8 @@ const (
 	// AnnotationEndpoints has the advertised address of a node on each listener, in JSON: an address stays in use while Kubernetes temporarily
 	// does not report it.
 	AnnotationEndpoints = "kafka-operators.io/endpoints"
+	// AnnotationPeers has what a node of a stretched Kafka advertises to other nodes by port, in JSON, in case the record of the Kafka is lost.
+	AnnotationPeers = "kafka-operators.io/peers"
 )
 
 //go:embed scripts
@@ -165,6 +167,9 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 	config.Annotations[AnnotationContent] = hashOf(config.Data)
 	if n.Roles.Broker {
 		config.Annotations[AnnotationEndpoints] = jsonOf(c.advertised(n))
+	}
+	if c.stretched() && c.Stretch.Peers[n.ID] != nil {
+		config.Annotations[AnnotationPeers] = jsonOf(c.Stretch.Peers[n.ID])
 	}
 	return config
 }

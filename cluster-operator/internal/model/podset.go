@@ -11,9 +11,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// HoldPaused is the value of the annotation that keeps the roller from restarting the nodes of a paused Kafka. The sets themselves are not
-// paused: terminated pods are still recreated.
-const HoldPaused = "reconciliation of the Kafka is paused"
+// The values of the annotation that keeps the roller from restarting the nodes of a StrimziPodSet. The sets themselves are not paused:
+// terminated pods are still recreated.
+const (
+	// HoldPaused is for all nodes of a paused Kafka.
+	HoldPaused = "reconciliation of the Kafka is paused"
+	// HoldVolume is for the nodes of a StrimziPodSet of which one would lose a volume when it restarts.
+	HoldVolume = "a PersistentVolumeClaim of a running node is being deleted"
+)
 
 // podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake
 // stops no node.

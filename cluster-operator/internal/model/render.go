@@ -78,14 +78,15 @@ func Render(in Input, live map[string]Live) (Result, error) {
 	return r, nil
 }
 
-// manifests returns the manifests of a pool. The nodes of a removed pool stay unchanged, except for their certificates.
+// manifests returns the manifests of a pool. The nodes of a removed pool, and those that are to be kept, stay unchanged, except for their
+// certificates.
 func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, error) {
 	var list []Manifest
 	for _, n := range p.Nodes {
 		present := live[c.podName(n)]
-		if p.Removed {
+		if p.Removed || c.Endpoints.Keep[n.ID] {
 			if present.Pod == nil {
-				return nil, fmt.Errorf("node %d of the removed KafkaNodePool %s is in no StrimziPodSet", n.ID, p.Name)
+				return nil, fmt.Errorf("node %d of KafkaNodePool %s is in no StrimziPodSet", n.ID, p.Name)
 			}
 			pod, err := Recertify(present.Pod, c.Certificates.PodAnnotations)
 			if err != nil {

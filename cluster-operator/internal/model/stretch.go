@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +41,14 @@ func (c *cluster) stretched() bool { return c.Stretch != nil && !c.Stretch.Endin
 
 // Peers maps nodes and names of ports to endpoints.
 type Peers map[int32]map[string]Endpoint
+
+// PeersIn returns what a node advertises to other nodes by its ConfigMap, nil if it is not known.
+func PeersIn(config *corev1.ConfigMap) (at map[string]Endpoint) {
+	if config == nil || json.Unmarshal([]byte(config.Annotations[AnnotationPeers]), &at) != nil {
+		return nil
+	}
+	return at
+}
 
 // id returns the id by which users name the Kubernetes cluster that a node runs in.
 func (s *Stretch) id(n topology.Node) string {

@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// holdPaused keeps the roller off the nodes of a paused Kafka, until finishRequests ends that.
+func (s *site) holdPaused(ctx context.Context) error {
+	for _, set := range s.facts.PodSets() {
+		if _, held := set.Annotations[podset.AnnotationHold]; held {
+			continue
+		}
+		if err := s.setHold(ctx, set, model.HoldPaused); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdVolumes keeps the roller off the nodes of a StrimziPodSet while a volume of one of them is being deleted: Kubernetes keeps the volume
+// only as long as the pod runs, and a restart would start the node empty.
+func (p *pass) holdVolumes(ctx context.Context) error {
+	return p.each(func(s *site) error {
+		going := map[string]bool{}
+		for _, l := range p.listed {
+			for _, claim := range s.deletedClaims(l) {
+				going[l.Set.Name] = true
+				p.warnOf(l.Node.Pool, "VolumeBeingDeleted", fmt.Sprintf("PersistentVolumeClaim %s is being deleted while node %d uses it. "+
+					"Its data is lost when pod %s stops, so no pod of StrimziPodSet %s is restarted until then. If other nodes have all its data, "+
+					"delete the pod: it starts with an empty volume. A deletion can't be cancelled; to keep the data, set "+
+					".spec.persistentVolumeReclaimPolicy of PersistentVolume %s to Retain first", claim.Name, l.Node.ID, l.Pod.Name, l.Set.Name,
+					claim.Spec.VolumeName))
+			}
+		}
+		for _, set := range s.facts.PodSets() {
+			why := set.Annotations[podset.AnnotationHold]
+			if going[set.Name] && (why == "" || why == model.HoldPaused) {
+				why = model.HoldVolume
+			} else if !going[set.Name] && why == model.HoldVolume {
+				why = ""
+			}
+			if err := s.setHold(ctx, set, why); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// deletedClaims returns the claims that are being deleted, and that a pod uses now and is to use.
+func (s *site) deletedClaims(l facts.ListedPod) (claims []*corev1.PersistentVolumeClaim) {
+	running := s.facts.Pods[l.Pod.Name]
+	if l.Node.Cluster != s.cluster || running == nil || running.DeletionTimestamp != nil {
+		return nil
+	}
+	for _, v := range running.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil || !mounts(l.Pod, v.PersistentVolumeClaim.ClaimName) {
+			continue
+		}
+		if claim := s.facts.Claim(v.PersistentVolumeClaim.ClaimName); claim != nil && claim.DeletionTimestamp != nil {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+// setHold sets the reason why the roller keeps off the nodes of a StrimziPodSet, "" if it need not.
+func (s *site) setHold(ctx context.Context, set *podset.StrimziPodSet, why string) error {
+	if set.Annotations[podset.AnnotationHold] == why {
+		return nil
+	}
+	changed := set.DeepCopy()
+	if why == "" {
+		delete(changed.Annotations, podset.AnnotationHold)
+	} else {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, podset.AnnotationHold, why)
+	}
+	if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(set, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+	}
+	set.Annotations, set.ResourceVersion = changed.Annotations, changed.ResourceVersion
+	return nil
+}

@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// hold returns why the roller keeps off the nodes of a pool.
+func (w *world) hold(pool string) string {
+	w.t.Helper()
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-"+pool)
+	return set.Annotations[podset.AnnotationHold]
+}
+
+// deleteVolume deletes the claim of a node, which Kubernetes keeps as long as the pod runs.
+func (w *world) deleteVolume(name string) *corev1.PersistentVolumeClaim {
+	w.t.Helper()
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, name)
+	claim.Finalizers = []string{"kubernetes.io/pvc-protection"}
+	w.Expect(w.k8s.Update(w.t.Context(), claim)).To(Succeed())
+	w.Expect(w.k8s.Delete(w.t.Context(), claim)).To(Succeed())
+	w.get(claim, name)
+	return claim
+}
+
+func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
+	const why = "a PersistentVolumeClaim of a running node is being deleted"
+	lost := ContainElement(And(HaveField("Reason", "VolumeBeingDeleted"), HaveField("Message", And(
+		ContainSubstring("PersistentVolumeClaim data-my-cluster-pool-1 is being deleted while node 1 uses it"),
+		ContainSubstring("delete the pod")))))
+	begin := func(t *testing.T) (*world, *corev1.PersistentVolumeClaim) {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("other", 1, v1.RoleBroker), nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+		w.reconcile()
+		w.start("pool")
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(BeEmpty())
+		return w, w.deleteVolume("data-my-cluster-pool-1")
+	}
+	t.Run("until the pod is gone", func(t *testing.T) {
+		w, claim := begin(t)
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(Equal(why))
+		w.Expect(w.hold("other")).To(BeEmpty())
+		w.Expect(w.conditions()).To(lost)
+		w.Expect(w.pool("pool").Status.Conditions).To(lost)
+
+		pod := &corev1.Pod{}
+		w.get(pod, "my-cluster-pool-1")
+		w.Expect(w.k8s.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+		claim.Finalizers = nil
+		w.Expect(w.k8s.Update(t.Context(), claim)).To(Succeed())
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(BeEmpty())
+		w.Expect(w.conditions()).NotTo(lost)
+	})
+	t.Run("after a pause as well", func(t *testing.T) {
+		w, _ := begin(t)
+		w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+		w.reconcile()
+		w.edit(func(k *v1.Kafka) { k.Annotations = nil })
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(Equal(why))
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(Equal(why))
+	})
+	t.Run("and the hold of a user stays", func(t *testing.T) {
+		w, _ := begin(t)
+		set := &podset.StrimziPodSet{}
+		w.get(set, "my-cluster-pool")
+		set.Annotations[podset.AnnotationHold] = "ann replaces a disk"
+		w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(Equal("ann replaces a disk"))
+	})
+}
