@@ -151,6 +151,9 @@ func (a *Applier) survives(o client.Object) bool {
 	}
 	switch o.(type) {
 	case *corev1.PersistentVolumeClaim:
+		if a.Owner != nil && (o.GetAnnotations()[ownership.MarkID] == "" || len(o.GetOwnerReferences()) > 0) {
+			return false // a Kafka of this name that lives there may have it
+		}
 		return a.ClusterID != "" && o.GetAnnotations()[model.AnnotationClusterID] == a.ClusterID
 	case *corev1.Secret:
 		return a.Owner == nil // keys of CAs stay in the home cluster

@@ -50,6 +50,9 @@ func (p *pass) assign(ctx context.Context) error {
 	if err := p.checkRemoved(); err != nil {
 		return err
 	}
+	if err := p.checkLeftVolumes(); err != nil {
+		return err
+	}
 	p.status.Topology = &p.input.Topology
 	if p.cordons() {
 		p.input.Cordon.Brokers = p.emptied()

@@ -13,7 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// holdPaused keeps the roller off the nodes of a paused Kafka, until finishRequests ends that.
+// holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
 func (s *site) holdPaused(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
 		if _, held := set.Annotations[podset.AnnotationHold]; held {
@@ -24,6 +24,27 @@ func (s *site) holdPaused(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// endPause ends the hold of a pause that is over.
+func (p *pass) endPause(ctx context.Context) error {
+	return p.each(func(s *site) error {
+		for _, set := range s.facts.PodSets() {
+			if set.Annotations[podset.AnnotationHold] != model.HoldPaused {
+				continue
+			}
+			live := &podset.StrimziPodSet{} // the pass may have changed it
+			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
+				return client.IgnoreNotFound(err)
+			}
+			if live.Annotations[podset.AnnotationHold] == model.HoldPaused {
+				if err := s.setHold(ctx, live, ""); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // holdVolumes keeps the roller off the nodes of a StrimziPodSet while a volume of one of them is being deleted: Kubernetes keeps the volume

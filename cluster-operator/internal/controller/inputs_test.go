@@ -749,6 +749,10 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 		case "Service":
 			a, b = keyed(a), keyed(b)
 			withoutNodePorts(a, b)
+			if was, is := before[key].(*corev1.Service); is && was.Spec.Type == corev1.ServiceTypeLoadBalancer {
+				unstructured.RemoveNestedField(a, "spec", "loadBalancerClass") // which can't be changed
+				unstructured.RemoveNestedField(b, "spec", "loadBalancerClass")
+			}
 		case "PersistentVolumeClaim":
 			if id, err := facts.NodeID(key.Name); err != nil || before[key] != nil && before.nodesIn()[id] == nil {
 				continue // the claim is older than its node, which finds its data there

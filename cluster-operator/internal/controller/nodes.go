@@ -166,17 +166,14 @@ func (p *pass) restartedAt(l facts.ListedPod) string {
 	return l.Pod.Annotations[model.AnnotationRestartedAt]
 }
 
-// finishRequests takes annotations off StrimziPodSets that have had their effect: a request to restart, which the pods have now, and the
-// hold of a pause that is over.
+// finishRequests takes the requests to restart off the StrimziPodSets whose pods have them now.
 func (p *pass) finishRequests(ctx context.Context) error {
 	return p.each(func(s *site) error { return s.finishRequests(ctx) })
 }
 
 func (s *site) finishRequests(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
-		requested := v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate)
-		held := set.Annotations[podset.AnnotationHold] == model.HoldPaused
-		if !requested && !held {
+		if !v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) {
 			continue
 		}
 		live := &podset.StrimziPodSet{}
@@ -184,12 +181,7 @@ func (s *site) finishRequests(ctx context.Context) error {
 			return client.IgnoreNotFound(err)
 		}
 		before := live.DeepCopy()
-		if requested {
-			delete(live.Annotations, podset.AnnotationManualRollingUpdate)
-		}
-		if live.Annotations[podset.AnnotationHold] == model.HoldPaused {
-			delete(live.Annotations, podset.AnnotationHold)
-		}
+		delete(live.Annotations, podset.AnnotationManualRollingUpdate)
 		if err := s.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
 		}

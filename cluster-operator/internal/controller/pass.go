@@ -71,8 +71,24 @@ type pass struct {
 	figures metrics.Kafka
 }
 
-// run carries out the pass. Each step needs those before it; the first that fails ends it, and what exists stays.
+// run carries out the pass, and ends the pause before it, whatever becomes of the pass: the roller may be needed.
 func (p *pass) run(ctx context.Context) error {
+	err := p.carryOutSteps(ctx)
+	if repeated(err) || len(p.sites) == 0 {
+		return err
+	}
+	failed := p.endPause(ctx)
+	if err == nil || repeated(failed) {
+		return failed
+	}
+	if failed != nil {
+		p.log.Error(failed, "Failed to end the hold of StrimziPodSets")
+	}
+	return err
+}
+
+// carryOutSteps carries out the steps of the pass. Each needs those before it; the first that fails ends the pass, and what exists stays.
+func (p *pass) carryOutSteps(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
@@ -80,6 +96,7 @@ func (p *pass) run(ctx context.Context) error {
 		renew bool
 	}{
 		{"read what exists", p.read, false},
+		{"protect volumes and CAs", p.protect, true},
 		{"hold nodes that would lose volumes", p.holdVolumes, true},
 		{"accept storage", p.acceptStorage, true},
 		{"assign nodes", p.assign, true},
@@ -91,6 +108,7 @@ func (p *pass) run(ctx context.Context) error {
 		{"certificate authorities", p.authorities, false},
 		{"render nodes", p.render, true},
 		{"certificates", p.certificates, false},
+		{"services of nodes", p.changeServices, true},
 		{"nodes", p.nodes, true},
 		{"placement", p.warnOfWaiting, false},
 		{"entity operator", p.entityOperator, false},
@@ -157,9 +175,15 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	if foreign := (*apply.ForeignError)(nil); errors.As(err, &foreign) {
 		return "", &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}
-	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && live != nil && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
-		p.warnOf(claim.Labels[podset.LabelPoolName], "PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
-		return apply.Unchanged, nil
+	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
+		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
+			p.warnOf(claim.Labels[podset.LabelPoolName], "PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+			asIs := claim.DeepCopy()
+			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
+			if outcome, err = s.applier.Apply(ctx, asIs, live); rejected(err) {
+				return apply.Unchanged, nil
+			}
+		}
 	}
 	if err == nil && outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
@@ -169,6 +193,9 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	return outcome, err
 }
+
+// rejected reports whether the API server rejects an object as it is.
+func rejected(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }
 
 // updating notes that the nodes of a StrimziPodSet are not as they should be, whatever its status says.
 func (p *pass) updating(set string) {

@@ -81,7 +81,10 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 		return err
 	}
 	for key, o := range s.facts.Objects {
-		if ownership.Copy(o, key.Kind) || key.Kind == "StrimziPodSet" && !p.ours(s, o) {
+		notOurs := key.Kind == "StrimziPodSet" && !p.ours(s, o) ||
+			// What a stretched Kafka made elsewhere is marked. A volume without a mark is one of a Kafka that lives, or lived, there.
+			key.Kind == "PersistentVolumeClaim" && s.cluster != topology.Home && o.GetAnnotations()[ownership.MarkID] == ""
+		if ownership.Copy(o, key.Kind) || notOurs {
 			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
 		}
 	}
@@ -152,6 +155,9 @@ func (p *pass) identify() error {
 		if id == "" {
 			id = of
 		}
+	}
+	if id == "" && len(p.away) > 0 {
+		return p.firstAway() // a volume there may have the id
 	}
 	if id == "" {
 		random := make([]byte, 16)

@@ -104,6 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{RequeueAfter: next}, errors.Join(err, orphaned)
 	}
+	r.orphans.forget(req.NamespacedName)
 	if r.kafkas.Behind(kafka) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil // no event reports that the cache has the status
 	}

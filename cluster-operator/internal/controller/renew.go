@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -139,15 +138,11 @@ func renewed(d pki.Desired, live map[string]pki.Fact) pki.Desired {
 	return d
 }
 
-// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates, and ends the hold of
-// a pause that is over, which would keep the roller from restarting them.
+// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates.
 func (p *pass) recertify(ctx context.Context, s *site, annotations map[string]map[string]string) error {
 	for _, set := range s.facts.PodSets() {
 		changed := set.DeepCopy()
-		changes := set.Annotations[podset.AnnotationHold] == model.HoldPaused
-		if changes {
-			delete(changed.Annotations, podset.AnnotationHold)
-		}
+		changes := false
 		for i, raw := range set.Spec.Pods {
 			pod, err := model.Recertify(raw.Raw, annotations)
 			if err != nil {

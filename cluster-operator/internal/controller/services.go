@@ -8,23 +8,26 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// services applies the Services, and the Ingresses that lead to them, and finds out where nodes can be reached.
+// services makes the Services that are missing, and the Ingresses that lead to them, and finds out where nodes can be reached. Those that
+// exist are changed together with the nodes: see changeServices.
 func (p *pass) services(ctx context.Context) error {
 	err := p.eachHost(func(s *site) error {
-		for _, o := range model.Services(p.at(s)) {
-			if err := p.apply(ctx, s, o); err != nil {
-				return err
+		s.entrances = p.entrances(s)
+		for _, o := range s.entrances {
+			if key := facts.KeyOf(o); s.facts.Objects[key] != nil {
+				s.kept[key] = true
+				continue
 			}
-		}
-		for _, o := range model.Ingresses(p.at(s)) {
 			if err := p.apply(ctx, s, o); err != nil {
 				return err
 			}
@@ -56,6 +59,39 @@ func (p *pass) services(ctx context.Context) error {
 		p.requeueAfter(10 * time.Second)
 	}
 	return nil
+}
+
+// changeServices changes the Services and Ingresses that exist, right before the nodes: if something keeps the nodes as they are, clients
+// reach them where they did.
+func (p *pass) changeServices(ctx context.Context) error {
+	return p.eachHost(func(s *site) error { return p.applyAll(ctx, s, s.entrances) })
+}
+
+// entrances are the Services and Ingresses in a Kubernetes cluster.
+func (p *pass) entrances(s *site) []model.Object {
+	var all []model.Object
+	for _, service := range model.Services(p.at(s)) {
+		p.keepClass(s, service)
+		all = append(all, service)
+	}
+	for _, ingress := range model.Ingresses(p.at(s)) {
+		all = append(all, ingress)
+	}
+	return all
+}
+
+// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change.
+func (p *pass) keepClass(s *site, wanted *corev1.Service) {
+	live, ok := s.facts.Objects[facts.KeyOf(wanted)].(*corev1.Service)
+	if !ok || live.Spec.Type != corev1.ServiceTypeLoadBalancer || wanted.Spec.Type != corev1.ServiceTypeLoadBalancer ||
+		equality.Semantic.DeepEqual(live.Spec.LoadBalancerClass, wanted.Spec.LoadBalancerClass) {
+		return
+	}
+	if want := wanted.Spec.LoadBalancerClass; want != nil {
+		p.warn("LoadBalancerClass", fmt.Sprintf("Service %s does not get the class %q: Kubernetes does not let anybody change "+
+			".spec.loadBalancerClass. To change it, delete the Service; clients can't use it until it has an address again", wanted.Name, *want))
+	}
+	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
 }
 
 // keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs.

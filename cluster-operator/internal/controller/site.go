@@ -15,6 +15,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
@@ -38,6 +39,8 @@ type site struct {
 	applier *apply.Applier
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
+	// entrances are the wanted Services and Ingresses.
+	entrances []model.Object
 	// observed are the objects that the network provider sees.
 	observed []network.Object
 	// kept are the objects that this pass applied there; all other objects of the Kafka are obsolete.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -44,6 +45,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		for _, l := range p.nodesOf(name) {
 			nodes = append(nodes, l.Node.ID)
 		}
+		before = model.WithSizesOf(before, p.claimSizes(pool), p.kafka.Name+"-"+name)
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
 			p.warnOf(name, "KafkaStorage",
@@ -57,6 +59,50 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		kept := pool.DeepCopy()
 		kept.Spec.Storage = accepted
 		p.input.Pools[name] = kept
+	}
+	return nil
+}
+
+// claimSizes returns the sizes that the PersistentVolumeClaims of a pool ask for, by name.
+func (p *pass) claimSizes(pool *v1.KafkaNodePool) map[string]resource.Quantity {
+	sizes := map[string]resource.Quantity{}
+	for _, s := range p.sites {
+		for _, name := range s.claims() {
+			if claim := s.facts.Claim(name); claim.Labels[podset.LabelPoolName] == pool.Name {
+				sizes[name] = *claim.Spec.Resources.Requests.Storage()
+			}
+		}
+	}
+	return sizes
+}
+
+// checkLeftVolumes looks for volumes of an earlier Kafka that the wanted nodes would not mount: the nodes would start without its data. A
+// node that left has no data, so what it left is only reported.
+func (p *pass) checkLeftVolumes() error {
+	exists := map[int32]bool{}
+	for _, n := range p.existing() {
+		exists[n.ID] = true
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
+		if exists[n.ID] || pool == nil || s == nil {
+			continue
+		}
+		volume := model.Unmounted(p.podName(n), nil, s.claims(), pool.Spec.Storage)
+		if volume == "" {
+			continue
+		}
+		claim := volume + "-" + p.podName(n)
+		if len(exists) > 0 {
+			p.warnOf(n.Pool, "KafkaStorage", fmt.Sprintf("Node %d does not use PersistentVolumeClaim %s of an earlier node of that id: "+
+				".spec.storage of KafkaNodePool %s/%s does not have that volume. Delete the claim if nobody needs its data", n.ID, claim,
+				pool.Namespace, pool.Name))
+			continue
+		}
+		return stalled("KafkaStorage", "PersistentVolumeClaim %s/%s is left of an earlier Kafka %s, and .spec.storage of KafkaNodePool %s does "+
+			"not have that volume, so node %d would start without its data: nothing is created. Set .spec.storage to that of the earlier "+
+			"Kafka, and change it when the nodes run. If nobody needs the data, delete the claim", pool.Namespace, claim, p.kafka.Name,
+			pool.Name, n.ID)
 	}
 	return nil
 }

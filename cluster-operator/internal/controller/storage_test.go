@@ -87,7 +87,7 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 are unknown, because the broker did not answer"))
 	w.Expect(volumes()).To(And(mounted, ContainElement(HaveField("Name", "data-2"))), "the new volume does not wait for the old one")
 	w.Expect(w.config("my-cluster-pool-1")).To(And(ContainSubstring("cordoned.log.dirs=/var/lib/kafka/data-1/kafka-log1\n"),
-		ContainSubstring("log.dirs=/var/lib/kafka/data-0/kafka-log1,/var/lib/kafka/data-2/kafka-log1,/var/lib/kafka/data-1/kafka-log1\n")))
+		ContainSubstring("log.dirs=/var/lib/kafka/data-0/kafka-log1,/var/lib/kafka/data-1/kafka-log1,/var/lib/kafka/data-2/kafka-log1\n")))
 	w.start("pool")
 
 	w.brokers.dirs = reports(3, true)

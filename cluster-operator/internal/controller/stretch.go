@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -126,11 +127,33 @@ func (p *pass) readRemotes(ctx context.Context) error {
 		}
 		if err != nil {
 			p.lose(s.cluster, s.member.Status(), err)
+		}
+		if err != nil || !p.concerns(s) {
 			p.sites = slices.DeleteFunc(p.sites, func(other *site) bool { return other == s })
+			p.listed = slices.DeleteFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.Cluster == s.cluster })
 		}
 	}
 	p.recall()
 	return nil
+}
+
+// concerns reports whether the Kafka has something in a remote Kubernetes cluster, or is to have. A Kafka of the same name there says
+// nothing about this one.
+func (p *pass) concerns(s *site) bool {
+	if _, recorded := p.record.Clusters[s.cluster]; recorded || s.anchor != nil {
+		return true
+	}
+	for _, pool := range p.pools {
+		if p.target(pool) == s.cluster {
+			return true
+		}
+	}
+	for _, o := range s.facts.Objects {
+		if p.owner.ID != "" && o.GetAnnotations()[ownership.MarkID] == p.owner.ID {
+			return true // its anchor and the record were deleted
+		}
+	}
+	return false
 }
 
 // openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something.

@@ -148,12 +148,18 @@ func TestTheEndOfCredentialsIsTold(t *testing.T) {
 	}
 }
 
+// operatorOf returns the world of an operator that knows one Kubernetes cluster alone.
+func (w *stretchedWorld) operatorOf(m *member) *world {
+	own := &world{WithT: w.WithT, t: w.t, k8s: m.Client, namespace: w.namespace, brokers: w.brokers}
+	own.r = &Reconciler{Cache: m.Client, Live: m.Client, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers,
+		DefaultVersion: w.r.DefaultVersion, Settings: w.r.Settings, Interval: w.r.Interval, Now: w.r.Now, Rand: w.r.Rand, NewKey: w.r.NewKey}
+	return own
+}
+
 func TestAKafkaThatARemoteClusterHasOfItsOwnIsLeftAlone(t *testing.T) {
 	w := newStretchedWorld(t)
 	east := w.members["east"]
-	own := &world{WithT: w.WithT, t: t, k8s: east.Client, namespace: w.namespace}
-	own.r = &Reconciler{Cache: east.Client, Live: east.Client, Events: w, Metrics: metrics.New(prometheus.NewRegistry(), ""), Kafka: w.brokers,
-		DefaultVersion: w.r.DefaultVersion, Settings: w.r.Settings, Interval: w.r.Interval, Now: w.r.Now, Rand: w.r.Rand, NewKey: w.r.NewKey}
+	own := w.operatorOf(east)
 	own.create(newKafka(), nodePool("east", 1, v1.RoleBroker, v1.RoleController))
 	own.reconcile()
 	theirs := w.all()["east"]
@@ -180,16 +186,41 @@ func TestAKafkaThatARemoteClusterHasOfItsOwnIsLeftAlone(t *testing.T) {
 
 func TestAKafkaOfItsOwnWhereNoPoolIsToBeDoesNotMatter(t *testing.T) {
 	w := newStretchedWorld(t)
-	owned := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "my-cluster-kafka-brokers",
-		Labels:          map[string]string{v1.LabelCluster: "my-cluster"},
-		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1beta2", Kind: "Kafka", Name: "my-cluster", UID: "1"}}},
-		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 9091}}}}
-	w.Expect(w.members["west"].Create(t.Context(), owned)).To(Succeed())
+	west := w.members["west"]
+	own := w.operatorOf(west)
+	shared := nodePool("east", 2, v1.RoleBroker, v1.RoleController)
+	shared.Spec.Storage.DeleteClaim = new(true)
+	own.create(newKafka(), shared)
+	own.reconcile()
+	own.start("east")
+	own.reconcile()
 	w.create(stretchedKafka(), poolIn("central", "central", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "east", 1, v1.RoleBroker))
 	before := w.all()["west"]
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.Expect(w.all()["west"]).To(Equal(before))
+	theirs := &v1.Kafka{}
+	own.get(theirs, "my-cluster")
+	w.Expect(w.kafka().Status.ClusterID).NotTo(Or(BeEmpty(), Equal(theirs.Status.ClusterID)))
+
+	// Nor do the volumes that it leaves when it is deleted: they are unmarked, and no pool may take them.
+	own.change("east", func(pool *v1.KafkaNodePool) { pool.Spec.Storage.DeleteClaim = nil })
+	own.reconcile()
+	w.Expect(west.Delete(t.Context(), theirs)).To(Succeed())
+	for _, o := range own.everything() {
+		if _, claim := o.(*corev1.PersistentVolumeClaim); !claim {
+			w.Expect(client.IgnoreNotFound(west.Delete(t.Context(), o))).To(Succeed())
+		}
+	}
+	before = w.all()["west"]
+	w.create(poolIn("west", "west", 1, v1.RoleBroker))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	for name, version := range before {
+		if strings.HasPrefix(name, "*v1.PersistentVolumeClaimList/data-my-cluster-east") {
+			w.Expect(w.all()["west"]).To(HaveKeyWithValue(name, version))
+		}
+	}
 }
 
 func TestReadySaysWhatHoldsUpTheFirstDeployment(t *testing.T) {

@@ -723,6 +723,27 @@ func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w.in("west", foreign, "my-cluster-kafka-gc")
 }
 
+func TestAKafkaThatIsDeletedAgainIsSweptNoEarlier(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	remove := func() {
+		k := w.kafka()
+		k.Finalizers = nil
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+		w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	}
+	backup := w.kafka()
+	remove()
+	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
+	backup.ResourceVersion, backup.UID = "", ""
+	w.Expect(w.k8s.Create(t.Context(), backup)).To(Succeed())
+	w.settle()
+	w.now = w.now.Add(24 * time.Hour)
+	remove()
+	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
+	w.in("east", &corev1.ConfigMap{}, "my-cluster-kafka-gc")
+}
+
 func TestAPoolDoesNotMoveToAnotherKubernetesCluster(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()

@@ -34,8 +34,14 @@ type World struct {
 // knownKey identifies a listener among the endpoints of a node. An address of another type is another one.
 func knownKey(l v1.Listener) string { return l.Name + "/" + string(l.Type) }
 
+// knownBootstrapKey identifies the load balancer of a listener, where clients begin, among the endpoints of a node.
+func knownBootstrapKey(l v1.Listener) string { return knownKey(l) + "/bootstrap" }
+
 // known returns what a node advertised so far.
-func (w World) known(l v1.Listener, pod string) (Endpoint, bool) {
+func (w World) known(l v1.Listener, pod string) (Endpoint, bool) { return w.endpoint(knownKey(l), pod) }
+
+// endpoint returns an endpoint that the ConfigMap of a node notes.
+func (w World) endpoint(key, pod string) (Endpoint, bool) {
 	config := w.Configs[pod]
 	if config == nil {
 		return Endpoint{}, false
@@ -44,7 +50,7 @@ func (w World) known(l v1.Listener, pod string) (Endpoint, bool) {
 	if json.Unmarshal([]byte(config.Annotations[AnnotationEndpoints]), &all) != nil {
 		return Endpoint{}, false
 	}
-	e, known := all[knownKey(l)]
+	e, known := all[key]
 	return e, known
 }
 
@@ -58,11 +64,21 @@ func (w World) patient(cluster, service string) bool {
 func ResolveEndpoints(in Input, world World) Endpoints {
 	c := &cluster{in}
 	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{},
-		Hold: map[int32]string{}}
+		Balancers: map[string]map[string]Endpoint{}, Hold: map[int32]string{}}
 	for _, l := range c.spec().Listeners {
 		at := map[int32]Endpoint{}
+		balancers, missing, patient := c.balancers(l, world)
+		e.Balancers[l.Name] = balancers
+		if missing != "" {
+			e.Waiting[l.Name] = missing
+		}
 		for _, n := range c.Topology.Brokers() {
 			endpoint, waiting := c.advertise(l, n, world)
+			if _, advertises := world.known(l, c.podName(n)); patient && !advertises {
+				// The certificates of all nodes are for the load balancer, too: it would restart a node again when it gets its address.
+				e.Hold[n.ID] = missing
+				continue
+			}
 			if waiting == "" {
 				at[n.ID] = endpoint
 				continue
@@ -77,9 +93,38 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 			}
 		}
 		e.Listeners[l.Name] = at
-		e.Bootstrap[l.Name] = c.begin(l, at, world)
+		e.Bootstrap[l.Name] = c.begin(l, at, balancers, world)
 	}
 	return e
+}
+
+// balancers returns the load balancers where clients of a listener begin, by Kubernetes cluster: one that has no address keeps the one that
+// it had. missing is what one of them waits for, and patient whether nodes wait for it because it never had an address.
+func (c *cluster) balancers(l v1.Listener, world World) (balancers map[string]Endpoint, missing string, patient bool) {
+	if l.Type != v1.ListenerLoadBalancer || !hasBootstrap(l) {
+		return nil, "", false
+	}
+	service := c.listenerBootstrap(l)
+	before := map[string]Endpoint{}
+	for _, n := range c.Topology.Brokers() {
+		if e, known := world.endpoint(knownBootstrapKey(l), c.podName(n)); known {
+			before[n.Cluster] = e
+		} else if _, known := before[n.Cluster]; !known && !slices.Contains(world.Away, n.Cluster) {
+			before[n.Cluster] = Endpoint{}
+		}
+	}
+	balancers = map[string]Endpoint{}
+	for cluster, was := range before {
+		host := ingressHost(world.Services[cluster][service], was.Host)
+		if host == "" {
+			missing = "Service " + service + " has no load balancer address yet"
+			patient = patient || was.Host == "" && world.patient(cluster, service)
+		}
+		if host = cmp.Or(host, was.Host); host != "" {
+			balancers[cluster] = Endpoint{host, l.Port}
+		}
+	}
+	return balancers, missing, patient
 }
 
 // advertise returns what a node advertises on a listener, or what that waits for.
@@ -148,7 +193,7 @@ func (c *cluster) domain(l v1.Listener) string {
 }
 
 // begin returns where clients of a listener begin.
-func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) []Endpoint {
+func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, balancers map[string]Endpoint, world World) []Endpoint {
 	namespace := c.Kafka.Namespace
 	switch l.Type {
 	case v1.ListenerInternal:
@@ -158,13 +203,11 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, world World) 
 	case v1.ListenerClusterIP:
 		return []Endpoint{{fmt.Sprintf("%s.%s.svc%s", c.listenerBootstrap(l), namespace, c.domain(l)), l.Port}}
 	case v1.ListenerLoadBalancer:
-		var all []Endpoint
-		for _, cluster := range slices.Sorted(maps.Keys(world.Services)) {
-			if host := ingressHost(world.Services[cluster][c.listenerBootstrap(l)], ""); host != "" {
-				all = append(all, Endpoint{host, l.Port})
+		if hasBootstrap(l) {
+			var all []Endpoint
+			for _, cluster := range slices.Sorted(maps.Keys(balancers)) {
+				all = append(all, balancers[cluster])
 			}
-		}
-		if len(all) > 0 {
 			return all
 		}
 	case v1.ListenerIngress:

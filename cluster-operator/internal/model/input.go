@@ -96,6 +96,8 @@ type Endpoints struct {
 	Listeners map[string]map[int32]Endpoint
 	// Bootstrap maps a listener's name to where clients begin.
 	Bootstrap map[string][]Endpoint
+	// Balancers maps the name of a listener and a Kubernetes cluster to the load balancer there where clients begin.
+	Balancers map[string]map[string]Endpoint
 	// Waiting maps a listener's name to what it waits for.
 	Waiting map[string]string
 	// Hold maps a node that is not started yet to what it waits for.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -166,7 +167,7 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 	config.Annotations = with(config.Annotations, AnnotationInputs, c.configInputs(n))
 	config.Annotations[AnnotationContent] = hashOf(config.Data)
 	if n.Roles.Broker {
-		config.Annotations[AnnotationEndpoints] = jsonOf(c.advertised(n))
+		config.Annotations[AnnotationEndpoints] = jsonOf(c.knownEndpoints(n))
 	}
 	if c.stretched() && c.Stretch.Peers[n.ID] != nil {
 		config.Annotations[AnnotationPeers] = jsonOf(c.Stretch.Peers[n.ID])
@@ -265,13 +266,11 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		Rack                *v1.Rack
 		Storage             []volume
 		Logging, Metrics    string
-		Quotas              *v1.Quotas
 		ClusterID, Metadata string
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
 	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, metrics,
-		s.Quotas,
 		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n), cordoned})
 }
 
@@ -304,6 +303,17 @@ func (c *cluster) advertised(n topology.Node) map[string]Endpoint {
 	return at
 }
 
+// knownEndpoints are what a node's ConfigMap notes: what the node advertises, and the load balancers where clients begin.
+func (c *cluster) knownEndpoints(n topology.Node) map[string]Endpoint {
+	at := c.advertised(n)
+	for _, l := range c.listeners(n) {
+		if begin, balanced := c.Endpoints.Balancers[l.Name][n.Cluster]; balanced {
+			at[knownBootstrapKey(l)] = begin
+		}
+	}
+	return at
+}
+
 // podListeners are the listeners without the fields that only Services and network policies use.
 func (c *cluster) podListeners(n topology.Node) []v1.Listener {
 	var list []v1.Listener
@@ -331,10 +341,14 @@ func (c *cluster) sizeless(pool string) []volume {
 
 // userLabels are the labels of the user's objects that pods get.
 func (c *cluster) userLabels(pool string) map[string]string {
-	labels := copied(c.Kafka.Labels)
+	labels := map[string]string{}
+	maps.Copy(labels, c.Kafka.Labels)
 	if p := c.Pools[pool]; p != nil {
 		maps.Copy(labels, p.Labels)
 	}
+	maps.DeleteFunc(labels, func(key, _ string) bool {
+		return strings.HasPrefix(key, "app.kubernetes.io/") && c.Settings.ExcludedLabels != nil && c.Settings.ExcludedLabels(key)
+	})
 	return labels
 }
 

@@ -26,7 +26,7 @@ func SANs(in Input, n topology.Node) []string {
 		if l.Type == v1.ListenerClusterIP {
 			names = append(names, c.serviceNames(c.listenerBootstrap(l))...)
 		}
-		if l.Type == v1.ListenerLoadBalancer {
+		if l.Type == v1.ListenerLoadBalancer && hasBootstrap(l) {
 			for _, e := range c.Endpoints.Bootstrap[l.Name] {
 				names = append(names, e.Host)
 			}

@@ -24,7 +24,7 @@ func Services(in Input) []*corev1.Service {
 		if l.Type == v1.ListenerInternal {
 			continue
 		}
-		if value(configuration(l).CreateBootstrapService, true) || l.Type != v1.ListenerLoadBalancer {
+		if hasBootstrap(l) {
 			services = append(services, c.listenerService(l))
 		}
 		for _, n := range c.brokersHere() {
@@ -56,6 +56,11 @@ func (c *cluster) internalPorts() []corev1.ServicePort {
 		}
 	}
 	return ports
+}
+
+// hasBootstrap reports whether a listener has a Service where clients begin. That of a load balancer is optional.
+func hasBootstrap(l v1.Listener) bool {
+	return value(configuration(l).CreateBootstrapService, true) || l.Type != v1.ListenerLoadBalancer
 }
 
 // headless gives each node a DNS name, which it has before it is ready: nodes find each other by it.

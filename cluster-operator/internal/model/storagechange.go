@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -16,11 +17,11 @@ import (
 
 // AcceptStorage returns the storage that a pool's nodes are made with after a change, and what is refused. Volumes can be added, removed
 // and made larger; nothing else about them can change while their data is kept. Nodes are those that have volumes. If anything is refused,
-// all of the storage stays as it was.
+// all of the storage stays as it was, except that volumes are kept (deleteClaim) which should be.
 func AcceptStorage(before, wanted v1.Storage, nodes []int32) (v1.Storage, []string) {
 	var refused []string
 	if before.Type != wanted.Type {
-		return before, []string{fmt.Sprintf("the type can't change from %s to %s", before.Type, wanted.Type)}
+		return keepClaims(before, wanted), []string{fmt.Sprintf("the type can't change from %s to %s", before.Type, wanted.Type)}
 	}
 	old := map[int32]volume{}
 	for _, v := range volumesOf(before) {
@@ -44,9 +45,54 @@ func AcceptStorage(before, wanted v1.Storage, nodes []int32) (v1.Storage, []stri
 		refused = append(refused, "only one volume can hold the metadata (kraftMetadata: shared)")
 	}
 	if len(refused) > 0 {
-		return before, refused
+		return keepClaims(before, wanted), refused
 	}
 	return wanted, nil
+}
+
+// WithSizesOf returns a storage with the sizes of its claims, by name, where all of them are smaller than it says: they could not grow, and
+// the user may take that back. Pods' names begin with prefix.
+func WithSizesOf(s v1.Storage, claims map[string]resource.Quantity, prefix string) v1.Storage {
+	s = *s.DeepCopy()
+	set := func(v volume, size *string) {
+		noted, err := v1.ParseQuantity(*size)
+		largest := resource.Quantity{}
+		for name, q := range claims {
+			if strings.HasPrefix(name, v.claim(prefix)+"-") && q.Cmp(largest) > 0 {
+				largest = q
+			}
+		}
+		if err == nil && !largest.IsZero() && largest.Cmp(noted) < 0 {
+			*size = largest.String()
+		}
+	}
+	for i, v := range volumesOf(s) {
+		if s.Type == v1.StorageJBOD {
+			set(v, &s.Volumes[i].Size)
+		} else {
+			set(v, &s.Size)
+		}
+	}
+	return s
+}
+
+// keepClaims returns a storage that also keeps the volumes that another one keeps when their node leaves.
+func keepClaims(s, wanted v1.Storage) v1.Storage {
+	s = *s.DeepCopy()
+	for _, v := range volumesOf(wanted) {
+		if value(v.DeleteClaim, false) {
+			continue
+		}
+		if s.Type != v1.StorageJBOD && value(s.ID, 0) == v.id() {
+			s.DeleteClaim = nil
+		}
+		for i := range s.Volumes {
+			if value(s.Volumes[i].ID, 0) == v.id() {
+				s.Volumes[i].DeleteClaim = nil
+			}
+		}
+	}
+	return s
 }
 
 // volumeChange returns what can't change about a volume of these nodes.
@@ -96,12 +142,18 @@ func RemovedVolumes(before, wanted v1.Storage) []int32 {
 // wanted storage has it, as long as they have both volumes.
 func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
 	kept, log := *wanted.DeepCopy(), MetadataVolume(wanted)
-	for _, v := range volumesOf(*before.DeepCopy()) {
-		if slices.Contains(ids, v.id()) {
+	added := kept.Volumes
+	kept.Volumes = nil
+	for _, v := range before.DeepCopy().Volumes { // in their order, so that nothing changes for a node that keeps all of them
+		is := func(w v1.StorageVolume) bool { return value(w.ID, 0) == value(v.ID, 0) }
+		if i := slices.IndexFunc(added, is); i >= 0 {
+			kept.Volumes, added = append(kept.Volumes, added[i]), slices.Delete(added, i, i+1)
+		} else if slices.Contains(ids, value(v.ID, 0)) {
 			v.KraftMetadata = ""
-			kept.Volumes = append(kept.Volumes, v.StorageVolume)
+			kept.Volumes = append(kept.Volumes, v)
 		}
 	}
+	kept.Volumes = append(kept.Volumes, added...)
 	if MetadataVolume(kept) == log {
 		return kept
 	}
@@ -133,10 +185,13 @@ func MetadataVolume(s v1.Storage) int32 {
 	return slices.MinFunc(volumes, func(a, b volume) int { return slices.Compare(rank(a), rank(b)) }).id()
 }
 
-// KeepsClaim reports whether a storage keeps the PersistentVolumeClaim of that name when its node leaves. Pods' names begin with prefix.
+// KeepsClaim reports whether a storage keeps the PersistentVolumeClaim of that name when its node leaves. Pods' names begin with prefix. The
+// claim may be from before the type of the storage was changed.
 func KeepsClaim(s v1.Storage, claim, prefix string) bool {
 	return slices.ContainsFunc(volumesOf(s), func(v volume) bool {
-		return strings.HasPrefix(claim, v.claim(prefix)+"-") && v.Type == v1.StoragePersistentClaim && !value(v.DeleteClaim, false)
+		is := func(name string) bool { return strings.HasPrefix(claim, name+"-"+prefix+"-") }
+		single := v.id() == 0 || !v.jbod
+		return (is(volumeName(v.id(), true)) || single && is(volumeName(0, false))) && !value(v.DeleteClaim, false)
 	})
 }
 

@@ -82,8 +82,10 @@ func TestVolumesThatCantGoYetAreKept(t *testing.T) {
 	g := NewWithT(t)
 	before, wanted := jbod(claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi")), jbod(claimed(1, "2Gi"), claimed(3, "1Gi"))
 	g.Expect(RemovedVolumes(before, wanted)).To(Equal([]int32{0, 2}))
-	g.Expect(KeepVolumes(before, wanted, []int32{2})).To(Equal(jbod(claimed(1, "2Gi"), claimed(3, "1Gi"), claimed(2, "1Gi"))))
+	g.Expect(KeepVolumes(before, wanted, []int32{2})).To(Equal(jbod(claimed(1, "2Gi"), claimed(2, "1Gi"), claimed(3, "1Gi"))))
 	g.Expect(wanted.Volumes).To(HaveLen(2))
+	g.Expect(KeepVolumes(jbod(claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi")), jbod(claimed(0, "1Gi"), claimed(2, "1Gi")), []int32{1})).
+		To(Equal(jbod(claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi"))), "nothing changes for the nodes")
 	one := v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}
 	g.Expect(RemovedVolumes(one, one)).To(BeEmpty())
 }
@@ -176,5 +178,42 @@ func TestTheStorageClassOfAVolume(t *testing.T) {
 			}
 			g.Expect(found).To(BeNumerically(">", 0))
 		})
+	}
+}
+
+func TestARefusedStorageChangeStillKeepsVolumes(t *testing.T) {
+	g := NewWithT(t)
+	deleted := func(v v1.StorageVolume, remove bool) v1.StorageVolume { v.DeleteClaim = &remove; return v }
+	before := jbod(deleted(claimed(0, "2Gi"), true), deleted(claimed(1, "2Gi"), true))
+	accepted, refused := AcceptStorage(before, jbod(claimed(0, "1Gi"), deleted(claimed(1, "2Gi"), true)), nil)
+	g.Expect(refused).To(ConsistOf(ContainSubstring("size of volume 0")))
+	g.Expect(accepted).To(Equal(jbod(claimed(0, "2Gi"), deleted(claimed(1, "2Gi"), true))))
+	single := v1.Storage{Type: v1.StoragePersistentClaim, Size: "2Gi", DeleteClaim: new(true)}
+	accepted, refused = AcceptStorage(single, jbod(claimed(0, "2Gi")), nil)
+	g.Expect(refused).To(HaveLen(1))
+	g.Expect(accepted).To(Equal(v1.Storage{Type: v1.StoragePersistentClaim, Size: "2Gi"}))
+	accepted, _ = AcceptStorage(v1.Storage{Type: v1.StoragePersistentClaim, Size: "2Gi"},
+		v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi", DeleteClaim: new(true)}, nil)
+	g.Expect(accepted.DeleteClaim).To(BeNil(), "a volume is never deleted because of a refused change")
+}
+
+func TestWhichClaimsAStorageKeeps(t *testing.T) {
+	single, three := v1.Storage{Type: v1.StoragePersistentClaim}, v1.Storage{Type: v1.StoragePersistentClaim, ID: new(int32(3))}
+	gone := v1.Storage{Type: v1.StoragePersistentClaim, DeleteClaim: new(true)}
+	for name, c := range map[string]struct {
+		storage v1.Storage
+		claim   string
+		want    bool
+	}{
+		"its own":                        {single, "data-c-p-1", true},
+		"its own, with an id":            {three, "data-c-p-1", true},
+		"of the same volume as jbod":     {single, "data-0-c-p-1", true},
+		"jbod":                           {jbod(claimed(1, "1Gi")), "data-1-c-p-1", true},
+		"of volume 0 before it was jbod": {jbod(claimed(0, "1Gi")), "data-c-p-1", true},
+		"of another volume":              {jbod(claimed(1, "1Gi")), "data-0-c-p-1", false},
+		"of another pool":                {single, "data-c-q-1", false},
+		"one that is to be deleted":      {gone, "data-c-p-1", false},
+	} {
+		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(KeepsClaim(c.storage, c.claim, "c-p")).To(Equal(c.want)) })
 	}
 }

@@ -88,8 +88,11 @@ func Of(in Input) v1.KafkaStatus {
 			s.KafkaNodePools = append(s.KafkaNodePools, v1.UsedNodePool{Name: p.Name})
 		}
 	}
-	if in.Endpoints != nil {
+	switch {
+	case in.Endpoints != nil:
 		s.Listeners = listeners(in)
+	case in.ClusterCA != "":
+		renewListeners(s.Listeners, in)
 	}
 	ready := readiness(in)
 	conditions := append([]v1.Condition{ready}, stretched(in)...)
@@ -272,10 +275,35 @@ func listeners(in Input) []v1.ListenerStatus {
 		status.BootstrapServers = strings.Join(slices.Compact(servers), ",")
 		if certificate := cmp.Or(in.Certificates[l.Name], in.ClusterCA); l.TLS && certificate != "" {
 			status.Certificates = []string{certificate}
+		} else if l.TLS {
+			status.Certificates = certificatesOf(in.Kafka.Status.Listeners, l.Name)
 		}
 		list = append(list, status)
 	}
 	return list
+}
+
+// certificatesOf returns the certificates of a listener in a status.
+func certificatesOf(listeners []v1.ListenerStatus, name string) []string {
+	for _, l := range listeners {
+		if l.Name == name {
+			return l.Certificates
+		}
+	}
+	return nil
+}
+
+// renewListeners puts the current certificate of the cluster CA into the status of the listeners that serve its certificates: a pass that
+// ends early may renew it.
+func renewListeners(listeners []v1.ListenerStatus, in Input) {
+	for i := range listeners {
+		custom := slices.ContainsFunc(in.Kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool {
+			return l.Name == listeners[i].Name && l.Configuration != nil && l.Configuration.BrokerCertChainAndKey != nil
+		})
+		if len(listeners[i].Certificates) > 0 && !custom {
+			listeners[i].Certificates = []string{in.ClusterCA}
+		}
+	}
 }
 
 // Stamp sets when each condition last changed its status.

@@ -10,6 +10,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -57,5 +58,38 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		if got := WaitsFor(&corev1.Pod{Status: c.status}); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+func TestCertificatesOfListenersAreThoseThatNodesServe(t *testing.T) {
+	listener := func(name string, custom bool) v1.Listener {
+		l := v1.Listener{Name: name, TLS: true}
+		if custom {
+			l.Configuration = &v1.ListenerConfiguration{BrokerCertChainAndKey: &v1.CertAndKeySecret{}}
+		}
+		return l
+	}
+	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{
+		Listeners: []v1.Listener{listener("tls", false), listener("own", true), {Name: "plain"}}}}}
+	kafka.Status.Listeners = []v1.ListenerStatus{
+		{Name: "tls", Certificates: []string{"old"}}, {Name: "own", Certificates: []string{"user's"}}, {Name: "plain"}}
+	for name, c := range map[string]struct {
+		in       Input
+		tls, own []string
+	}{
+		"the pass ends before the CA is known": {Input{Endpoints: &model.Endpoints{}}, []string{"old"}, []string{"user's"}},
+		"an invalid Kafka's CA is renewed":     {Input{ClusterCA: "new"}, []string{"new"}, []string{"user's"}},
+		"nothing is known":                     {Input{}, []string{"old"}, []string{"user's"}},
+		"the pass goes through": {Input{Endpoints: &model.Endpoints{}, ClusterCA: "new", Certificates: map[string]string{"own": "user's new"}},
+			[]string{"new"}, []string{"user's new"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c.in.Kafka, c.in.Now = kafka.DeepCopy(), time.Unix(0, 0)
+			s := Of(c.in)
+			g.Expect(certificatesOf(s.Listeners, "tls")).To(Equal(c.tls))
+			g.Expect(certificatesOf(s.Listeners, "own")).To(Equal(c.own))
+			g.Expect(certificatesOf(s.Listeners, "plain")).To(BeEmpty())
+		})
 	}
 }

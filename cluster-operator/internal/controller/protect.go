@@ -1,0 +1,77 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+)
+
+// protect takes volumes and Secrets of CAs from Kubernetes' garbage collector that the user wants to outlive the Kafka. It comes first in a
+// pass: the user may delete the Kafka next, whatever else is wrong with it.
+func (p *pass) protect(ctx context.Context) error {
+	return p.each(func(s *site) error {
+		for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
+			if err := p.disown(ctx, s, key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// toProtect returns the objects in a Kubernetes cluster that would be deleted with the Kafka, and that its user wants to keep.
+func (p *pass) toProtect(s *site) (keys []facts.Key) {
+	for key, o := range s.facts.Objects {
+		keep := false
+		switch key.Kind {
+		case "PersistentVolumeClaim":
+			keep = p.keepsClaim(s.facts.Claim(key.Name))
+		case "Secret":
+			keep = p.keepsCA(key.Name)
+		}
+		if keep && ownedBy(o, s.owner.UID) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka.
+func (p *pass) keepsCA(secret string) bool {
+	name := p.kafka.Name
+	switch secret {
+	case pki.ClusterCAKeySecret(name), pki.ClusterCACertSecret(name):
+		return !caConfig(p.kafka.Spec.ClusterCa).OwnerReference
+	case pki.ClientsCAKeySecret(name), pki.ClientsCACertSecret(name):
+		return !caConfig(p.kafka.Spec.ClientsCa).OwnerReference
+	}
+	return false
+}
+
+// disown removes the Kafka from the owners of exactly the object that was read.
+func (p *pass) disown(ctx context.Context, s *site, key facts.Key) error {
+	live := s.facts.Objects[key]
+	changed, ok := live.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is not an object", live)
+	}
+	changed.SetOwnerReferences(slices.DeleteFunc(changed.GetOwnerReferences(),
+		func(ref metav1.OwnerReference) bool { return ref.UID == s.owner.UID }))
+	if annotations := changed.GetAnnotations(); annotations[v1.AnnotationDeleteClaim] != "" {
+		annotations[v1.AnnotationDeleteClaim] = "false"
+	}
+	if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("%s %s: %w", key.Kind, key.Name, err)
+	}
+	s.facts.Objects[key] = changed
+	p.wrote(s, key, apply.Changed)
+	return nil
+}

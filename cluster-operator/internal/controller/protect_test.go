@@ -1,0 +1,163 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+)
+
+// owners returns how many owners an object has.
+func (w *world) owners(o client.Object, name string) int {
+	w.t.Helper()
+	w.get(o, name)
+	return len(o.GetOwnerReferences())
+}
+
+// What a user wants to outlive the Kafka is out of reach of the garbage collector in the next pass, whatever else is wrong.
+func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
+	const claim = "data-my-cluster-pool-0"
+	begin := func(t *testing.T) *world {
+		w := newWorld(t)
+		pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+		pool.Spec.Storage.DeleteClaim = new(true)
+		w.create(newKafka(), pool)
+		w.reconcile()
+		w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(Equal(1))
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCAKeySecret("my-cluster"))).To(Equal(1))
+		return w
+	}
+	protected := func(w *world) {
+		w.t.Helper()
+		volume := &corev1.PersistentVolumeClaim{}
+		w.Expect(w.owners(volume, claim)).To(BeZero())
+		w.Expect(volume.Annotations).To(HaveKeyWithValue(v1.AnnotationDeleteClaim, "false"))
+	}
+	keep := func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil }
+	t.Run("of an invalid Kafka", func(t *testing.T) {
+		w := begin(t)
+		w.edit(func(k *v1.Kafka) {
+			k.Spec.Kafka.Version = "1.0.0"
+			k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
+		})
+		w.change("pool", keep)
+		w.reconcile()
+		w.Expect(w.ready().Status).To(Equal("False"))
+		protected(w)
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCAKeySecret("my-cluster"))).To(BeZero())
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(BeZero())
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCAKeySecret("my-cluster"))).To(Equal(1))
+	})
+	t.Run("together with a change that is refused", func(t *testing.T) {
+		w := begin(t)
+		w.change("pool", func(p *v1.KafkaNodePool) { keep(p); p.Spec.Storage.Size = "500Mi" })
+		w.reconcile()
+		w.Expect(w.conditions()).To(blockedBy(`the size of volume 0 can't change`))
+		protected(w)
+		w.reconcile()
+		protected(w)
+	})
+	t.Run("with a type that can't change", func(t *testing.T) {
+		w := begin(t)
+		w.change("pool", func(p *v1.KafkaNodePool) {
+			p.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{
+				{Type: v1.StoragePersistentClaim, ID: new(int32(0)), Size: "1Gi"}}}
+		})
+		w.reconcile()
+		protected(w)
+		w.reconcile()
+		protected(w)
+	})
+	t.Run("and back", func(t *testing.T) {
+		w := begin(t)
+		w.change("pool", keep)
+		w.reconcile()
+		protected(w)
+		w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = new(true) })
+		w.reconcile()
+		w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(Equal(1))
+	})
+}
+
+func TestAVolumeThatCantGrowIsTakenBack(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+	w.create(newKafka(), pool)
+	w.reconcile()
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, "data-my-cluster-pool-0")
+	claim.Status.Phase = corev1.ClaimBound
+	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: claim.Spec.Resources.Requests[corev1.ResourceStorage]}
+	w.Expect(w.k8s.Status().Update(t.Context(), claim)).To(Succeed())
+	w.change("pool", func(p *v1.KafkaNodePool) {
+		p.Spec.Storage.Size = "2Gi" // without a StorageClass that allows it
+		p.Spec.Template = &v1.KafkaNodePoolTemplate{PersistentVolumeClaim: &v1.ResourceTemplate{
+			Metadata: &v1.MetadataTemplate{Labels: map[string]string{"team": "a"}}}}
+	})
+	w.reconcile()
+	refused := ContainElement(HaveField("Reason", "PvcResizingWarning"))
+	w.Expect(w.conditions()).To(refused)
+	w.get(claim, "data-my-cluster-pool-0")
+	w.Expect(claim.Labels).To(HaveKeyWithValue("team", "a"), "the rest of the change is made")
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Size = "1Gi" })
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(Or(refused, blockedBy("size")))
+}
+
+func TestVolumesOfAnEarlierKafkaAreNotPassedOver(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	k, pool := &v1.Kafka{}, &v1.KafkaNodePool{}
+	w.get(k, "my-cluster")
+	id := k.Status.ClusterID
+	w.get(pool, "pool")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	for key, o := range w.everything() {
+		if key.Kind != "PersistentVolumeClaim" {
+			w.Expect(client.IgnoreNotFound(w.k8s.Delete(t.Context(), o))).To(Succeed())
+		}
+	}
+	other := nodePool("pool", 2, v1.RoleBroker, v1.RoleController)
+	other.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{
+		{Type: v1.StoragePersistentClaim, ID: new(int32(0)), Size: "1Gi"}}}
+	w.create(newKafka(), other)
+	w.reconcile()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
+		ContainSubstring("PersistentVolumeClaim "+w.namespace+"/data-my-cluster-pool-0 is left of an earlier Kafka my-cluster"))))
+	w.keepsClaims("pool", 2)
+
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"} })
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.ClusterID).To(Equal(id))
+}
+
+// A node that leaves is empty, so that its volume is not needed by one that gets its id later.
+func TestAVolumeOfANodeThatLeftIsOnlyReported(t *testing.T) {
+	w := newWorld(t)
+	disk := func(id int32) v1.StorageVolume {
+		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
+	}
+	pool := nodePool("pool", 2, v1.RoleBroker)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+	w.create(newKafka(), nodePool("controllers", 1, v1.RoleController), pool)
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationSkipScaleDownCheck: "true"} })
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 1 })
+	w.reconcile()
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
+	w.reconcile()
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
+	w.reconcile()
+	w.Expect(w.podNames("pool")).To(HaveLen(2))
+	w.Expect(w.conditions()).To(blockedBy("does not use PersistentVolumeClaim data-1-my-cluster-pool-2"))
+}

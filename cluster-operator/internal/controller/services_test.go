@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+)
+
+func TestServicesChangeTogetherWithTheNodes(t *testing.T) {
+	port := func(w *world) int32 {
+		s := &corev1.Service{}
+		w.get(s, "my-cluster-kafka-bootstrap")
+		for _, p := range s.Spec.Ports {
+			if p.Name == "tcp-plain" || p.Name == "tcp-clients" {
+				return p.Port
+			}
+		}
+		return 0
+	}
+	for name, breaks := range map[string]struct {
+		reason   string
+		do, undo func(*v1.Kafka)
+		does     func(*world)
+	}{
+		"a pod that Kubernetes rejects": {reason: "PodInvalid",
+			do: func(k *v1.Kafka) {
+				k.Spec.Kafka.Template = &v1.KafkaClusterTemplate{Pod: &v1.PodTemplate{
+					Tolerations: []corev1.Toleration{{Key: "a", Operator: "Is"}}}}
+			},
+			undo: func(k *v1.Kafka) { k.Spec.Kafka.Template = nil }},
+		"a CA without its key": {reason: "CAKeyLost", does: func(w *world) {
+			w.Expect(w.k8s.Delete(w.t.Context(), &corev1.Secret{ObjectMeta: w.named(pki.ClusterCAKeySecret("my-cluster"))})).To(Succeed())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			k := newKafka()
+			k.Spec.Kafka.Listeners = []v1.Listener{{Name: "plain", Port: 9092, Type: v1.ListenerInternal}}
+			w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.Expect(port(w)).To(Equal(int32(9092)))
+			if breaks.does != nil {
+				breaks.does(w)
+			}
+			w.edit(func(k *v1.Kafka) {
+				k.Spec.Kafka.Listeners[0].Port = 9095
+				if breaks.do != nil {
+					breaks.do(k)
+				}
+			})
+			w.reconcile()
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", breaks.reason)))
+			w.Expect(port(w)).To(Equal(int32(9092)), "the nodes listen there")
+			if breaks.undo != nil {
+				w.edit(breaks.undo)
+				w.reconcile()
+				w.Expect(port(w)).To(Equal(int32(9095)))
+			}
+		})
+	}
+}
+
+func TestALoadBalancerKeepsItsClass(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "lb", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true,
+		Configuration: &v1.ListenerConfiguration{Class: "example.com/a"}})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	changed := ContainElement(HaveField("Reason", "LoadBalancerClass"))
+	for _, class := range []string{"example.com/b", ""} {
+		w.edit(func(k *v1.Kafka) {
+			k.Spec.Kafka.Listeners[len(k.Spec.Kafka.Listeners)-1].Configuration.Class = class
+		})
+		w.reconcile()
+		s := &corev1.Service{}
+		w.get(s, "my-cluster-kafka-lb-bootstrap")
+		w.Expect(s.Spec.LoadBalancerClass).To(HaveValue(Equal("example.com/a")))
+		w.Expect(w.ready().Reason).NotTo(Equal("ReconciliationFailed"))
+		if class == "" {
+			w.Expect(w.conditions()).NotTo(changed)
+		} else {
+			w.Expect(w.conditions()).To(changed)
+		}
+	}
+}
+
+func TestAPauseEndsThoughThePassFails(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+	w.reconcile()
+	w.Expect(w.hold("pool")).NotTo(BeEmpty())
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.Secret{ObjectMeta: w.named(pki.ClusterCAKeySecret("my-cluster"))})).To(Succeed())
+	w.edit(func(k *v1.Kafka) { k.Annotations = nil })
+	w.reconcile()
+	w.Expect(w.ready().Reason).To(Equal("CAKeyLost"))
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-pool")
+	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+}
