@@ -287,7 +287,7 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 		case roller.ActionRestart:
 			n.restarted++
 			if !d.Expected.IsZero() {
-				fmt.Fprintf(n.out, "%s  about %s to go\n", at, d.Expected.Sub(s.At).Round(time.Second))
+				fmt.Fprintf(n.out, "%s  about %s left\n", at, d.Expected.Sub(s.At).Round(time.Second))
 			}
 		case roller.ActionReconfigure:
 			n.reconfigured++
