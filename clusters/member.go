@@ -191,7 +191,8 @@ func (m *Member) report(v verdict, seen sighting) {
 	if !notable(was, is) {
 		return
 	}
-	m.log.Info("connection to a Kubernetes cluster", "state", is.State, "reason", is.Reason, "message", is.Message, "identity", is.Identity)
+	m.log.Info("Connection to a Kubernetes cluster changed", "state", is.State, "reason", is.Reason, "message", is.Message,
+		"identity", is.Identity)
 	m.tell(was, is)
 }
 

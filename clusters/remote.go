@@ -226,7 +226,7 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 	}
 	r.group.Go(func() {
 		if err := c.Start(ctx); err != nil && ctx.Err() == nil {
-			r.log.Error(err, "the caches of a Kubernetes cluster stopped")
+			r.log.Error(err, "Caches of a Kubernetes cluster stopped")
 		}
 	})
 	if !c.GetCache().WaitForCacheSync(ctx) {

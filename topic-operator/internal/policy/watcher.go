@@ -110,7 +110,7 @@ func (w *Watcher) look() {
 	rejectedBefore := w.judged != w.inForce
 	w.judged = now
 	if now == w.inForce {
-		w.settings.Log.Info("The namespace policy is back to the one in force", "file", w.path)
+		w.settings.Log.Info("Namespace policy file matches the policy in force again", "file", w.path)
 		w.rejected(nil)
 		return
 	}
