@@ -15,9 +15,9 @@ type guard interface {
 	connected() (context.Context, error)
 }
 
-// while calls do with a context that ends when the member is no longer connected. If the connection is lost meanwhile, while returns an
-// UnreachableError.
-func while(ctx context.Context, g guard, do func(context.Context) error) error {
+// withConnection calls do with a context that ends when the member is no longer connected. If the connection is lost meanwhile,
+// withConnection returns an UnreachableError.
+func withConnection(ctx context.Context, g guard, do func(context.Context) error) error {
 	period, err := g.connected()
 	if err != nil {
 		return err
@@ -42,12 +42,12 @@ type guardedReader struct {
 
 // Get reads one object.
 func (r guardedReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	return while(ctx, r.guard, func(ctx context.Context) error { return r.inner.Get(ctx, key, o, opts...) })
+	return withConnection(ctx, r.guard, func(ctx context.Context) error { return r.inner.Get(ctx, key, o, opts...) })
 }
 
 // List reads many objects.
 func (r guardedReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	return while(ctx, r.guard, func(ctx context.Context) error { return r.inner.List(ctx, list, opts...) })
+	return withConnection(ctx, r.guard, func(ctx context.Context) error { return r.inner.List(ctx, list, opts...) })
 }
 
 // guardedClient is a Client whose requests fail unless the member is connected throughout. Methods without requests to the server (for the
@@ -71,32 +71,32 @@ func (c guardedClient) List(ctx context.Context, list client.ObjectList, opts ..
 
 // Apply applies an object.
 func (c guardedClient) Apply(ctx context.Context, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.Client.Apply(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.Client.Apply(ctx, o, opts...) })
 }
 
 // Create creates an object.
 func (c guardedClient) Create(ctx context.Context, o client.Object, opts ...client.CreateOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.Client.Create(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.Client.Create(ctx, o, opts...) })
 }
 
 // Delete deletes an object.
 func (c guardedClient) Delete(ctx context.Context, o client.Object, opts ...client.DeleteOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.Client.Delete(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.Client.Delete(ctx, o, opts...) })
 }
 
 // Update updates an object.
 func (c guardedClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.Client.Update(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.Client.Update(ctx, o, opts...) })
 }
 
 // Patch patches an object.
 func (c guardedClient) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.Client.Patch(ctx, o, p, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.Client.Patch(ctx, o, p, opts...) })
 }
 
 // DeleteAllOf deletes many objects.
 func (c guardedClient) DeleteAllOf(ctx context.Context, o client.Object, opts ...client.DeleteAllOfOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.Client.DeleteAllOf(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.Client.DeleteAllOf(ctx, o, opts...) })
 }
 
 // Status returns the client for the status of objects.
@@ -114,25 +114,25 @@ type guardedSubResource struct {
 
 // Get reads the subresource.
 func (c guardedSubResource) Get(ctx context.Context, o, sub client.Object, opts ...client.SubResourceGetOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.inner.Get(ctx, o, sub, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.inner.Get(ctx, o, sub, opts...) })
 }
 
 // Create creates the subresource.
 func (c guardedSubResource) Create(ctx context.Context, o, sub client.Object, opts ...client.SubResourceCreateOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.inner.Create(ctx, o, sub, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.inner.Create(ctx, o, sub, opts...) })
 }
 
 // Update updates the subresource.
 func (c guardedSubResource) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.inner.Update(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.inner.Update(ctx, o, opts...) })
 }
 
 // Patch patches the subresource.
 func (c guardedSubResource) Patch(ctx context.Context, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.inner.Patch(ctx, o, p, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.inner.Patch(ctx, o, p, opts...) })
 }
 
 // Apply applies the subresource.
 func (c guardedSubResource) Apply(ctx context.Context, o runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-	return while(ctx, c.guard, func(ctx context.Context) error { return c.inner.Apply(ctx, o, opts...) })
+	return withConnection(ctx, c.guard, func(ctx context.Context) error { return c.inner.Apply(ctx, o, opts...) })
 }

@@ -10,9 +10,9 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// told returns the verdicts after a sequence of probes, one letter each: a probe "." succeeds and "x" fails; a verdict is "U" for up or "D"
-// for down.
-func told(h Hysteresis, start bool, probes string) string {
+// verdicts returns the verdicts after a sequence of probes, one letter each: a probe "." succeeds and "x" fails; a verdict is "U" for up or
+// "D" for down.
+func verdicts(h Hysteresis, start bool, probes string) string {
 	health, verdicts := Health{Up: start}, strings.Builder{}
 	for i, p := range probes {
 		var err error
@@ -39,7 +39,7 @@ func TestHealthChangesOnlyAfterEnoughProbesInARow(t *testing.T) {
 		{5, 1, true, "xxxxxx.", "UUUUDDU"},
 		{3, 3, false, "xxxxxxxx...", "DDDDDDDDDDU"},
 	} {
-		NewWithT(t).Expect(told(Hysteresis{c.failures, c.successes}, c.start, c.probes)).To(Equal(c.verdicts), c.probes)
+		NewWithT(t).Expect(verdicts(Hysteresis{c.failures, c.successes}, c.start, c.probes)).To(Equal(c.verdicts), c.probes)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestHealthIsWhatTheLastProbesSay(t *testing.T) {
 			}
 			expected += map[bool]string{true: "U", false: "D"}[up]
 		}
-		NewWithT(t).Expect(told(h, start, string(probes))).To(Equal(expected), "%+v %s", h, probes)
+		NewWithT(t).Expect(verdicts(h, start, string(probes))).To(Equal(expected), "%+v %s", h, probes)
 	}
 }
 

@@ -11,14 +11,14 @@ import (
 // homeRun probes the home cluster. The manager owns its connection; homeRun only tracks its health and identity.
 type homeRun struct {
 	*Member
-	ask      who
+	ask      identifier
 	probing  Probing
 	registry *registry
 	known    func() // called once the identity is known
 	asked    bool
 	health   Health
 	foreign  error
-	seen     sighting
+	seen     observation
 }
 
 func (h *homeRun) run(ctx context.Context, c cluster.Cluster) {

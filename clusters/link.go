@@ -23,13 +23,13 @@ import (
 // unique. Credentials need the right to get this namespace.
 const IdentityNamespace = metav1.NamespaceSystem
 
-// who identifies a cluster. A single request shows whether the API server and its store respond, whether they accept the credentials, and
-// whether it is the expected cluster.
-type who interface {
+// identifier identifies a cluster. A single request shows whether the API server and its store respond, whether they accept the
+// credentials, and whether it is the expected cluster.
+type identifier interface {
 	identity(ctx context.Context) (types.UID, error)
 }
 
-// namespaces implements who with a client.
+// namespaces implements identifier with a client.
 type namespaces struct {
 	client corev1client.NamespaceInterface
 }
@@ -50,7 +50,7 @@ func (n namespaces) identity(ctx context.Context) (types.UID, error) {
 	return ns.UID, nil
 }
 
-func askWith(config *rest.Config, client *http.Client) (who, error) {
+func askWith(config *rest.Config, client *http.Client) (identifier, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1 // probes do not queue
 	c, err := corev1client.NewForConfigAndClient(config, client)
@@ -70,7 +70,7 @@ type link struct {
 	dialer     *dialer
 	base       *http.Transport
 	chain      http.RoundTripper
-	ask        who
+	ask        identifier
 	// patience is the timeout of a request for the identity.
 	patience time.Duration
 	// expected is the identity that the server must have for other requests; set once, when the link is taken into use.

@@ -167,7 +167,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // report applies a verdict and notifies the subscribers.
-func (m *Member) report(v verdict, seen sighting) {
+func (m *Member) report(v verdict, seen observation) {
 	m.mu.Lock()
 	was := m.status
 	is := Status{
@@ -191,7 +191,8 @@ func (m *Member) report(v verdict, seen sighting) {
 	if !notable(was, is) {
 		return
 	}
-	m.log.Info("connection to a Kubernetes cluster", "state", is.State, "reason", is.Reason, "message", is.Message, "identity", is.Identity)
+	m.log.Info("Connection to a Kubernetes cluster changed", "state", is.State, "reason", is.Reason, "message", is.Message,
+		"identity", is.Identity)
 	m.tell(was, is)
 }
 
@@ -203,8 +204,8 @@ func (m *Member) markJoined() {
 	}
 }
 
-// sighting is the last observation of a cluster.
-type sighting struct {
+// observation is the last known state of a cluster.
+type observation struct {
 	identity types.UID
 	last     time.Time
 	access   Access

@@ -36,7 +36,7 @@ type remoteRun struct {
 	tried     []byte
 	candidate error
 	health    Health
-	seen      sighting
+	seen      observation
 	// draining are links that are no longer in use, except for requests that are still under way.
 	draining []*link
 	// joining is the link with which the member joins; nil when it has joined.
@@ -197,7 +197,7 @@ func (r *remoteRun) adopt(ctx context.Context, l *link) error {
 	}
 	now := time.Now()
 	r.health = Health{Up: true, Since: now}
-	r.seen = sighting{identity: l.expected, last: now, access: l.access}
+	r.seen = observation{identity: l.expected, last: now, access: l.access}
 	if old := r.link.Swap(l); old != nil {
 		r.draining = append(r.draining, old)
 		time.AfterFunc(r.probing.Timeout, old.close)
@@ -226,7 +226,7 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 	}
 	r.group.Go(func() {
 		if err := c.Start(ctx); err != nil && ctx.Err() == nil {
-			r.log.Error(err, "the caches of a Kubernetes cluster stopped")
+			r.log.Error(err, "Caches of a Kubernetes cluster stopped")
 		}
 	})
 	if !c.GetCache().WaitForCacheSync(ctx) {

@@ -44,7 +44,7 @@ type Options struct {
 type Set struct {
 	options     Options
 	home        cluster.Cluster
-	ask         who
+	ask         identifier
 	secrets     corev1client.CoreV1Interface
 	metrics     *metrics
 	subscribers subscribers

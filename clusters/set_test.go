@@ -46,7 +46,7 @@ func TestAClusterJoinsAndLeaves(t *testing.T) {
 	w.Expect(w.status("home").Identity).To(Equal(uidOf(t, w.home)))
 	w.put("before")
 	f := w.joined(kubeconfig, "")
-	w.told(changes, Connected)
+	w.receive(changes, Connected)
 
 	m := w.member("east")
 	status := m.Status()
@@ -77,7 +77,7 @@ func TestAClusterJoinsAndLeaves(t *testing.T) {
 	w.Expect(w.east.Get(t.Context(), client.ObjectKey{Namespace: w.far, Name: "written"}, &corev1.ConfigMap{})).To(Succeed())
 	w.Eventually(m.done).Should(BeClosed())
 	w.Expect(testutil.GatherAndCount(metrics)).To(BeZero())
-	w.told(changes, Left)
+	w.receive(changes, Left)
 
 	w.remotes(Remote{ID: "east", Secret: "east"})
 	w.becomes("east", Connected, "", "")

@@ -106,8 +106,8 @@ func (w *world) becomes(id string, state State, reason Reason, message string) {
 	w.Eventually(w.status).WithArguments(id).Should(is(state, reason, message))
 }
 
-// told waits until a subscriber receives this state of east.
-func (w *world) told(changes <-chan Status, state State) {
+// receive waits until a subscriber receives this state of east.
+func (w *world) receive(changes <-chan Status, state State) {
 	w.t.Helper()
 	for s := (Status{}); s.ID != "east" || s.State != state; {
 		w.Eventually(changes).Should(Receive(&s))

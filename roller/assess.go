@@ -228,7 +228,7 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 	case stageCatchingUp, stageStalled:
 		a.State, a.Detail = StateCatchingUp, amount(r.Left, "replica")+" left"
 		if rate, rest, ok := r.Rate(s.At); ok {
-			a.Detail += fmt.Sprintf(", %.3g/s, about %s to go", rate, rounded(rest))
+			a.Detail += fmt.Sprintf(", %.3g/s, about %s left", rate, rounded(rest))
 		}
 		if a.stage == stageStalled {
 			a.State = StateStalled

@@ -100,7 +100,7 @@ func TestAValueThatAPolicyForbids(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.altered).To(HaveLen(1))
 	sc.Expect(sc.of(0).Blocks).To(ConsistOf(roller.Block{
-		Rule: roller.RuleConfig, Why: "Kafka refuses num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka accept it",
+		Rule: roller.RuleConfig, Why: "Kafka rejects num.io.threads=12: PolicyViolationException: no; correct it, or make Kafka accept it",
 	}))
 	configured(sc.node(0), false, "8", "9")
 	configured(sc.node(1), false, "12", "9")

@@ -48,11 +48,11 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 		}
 		switch {
 		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
-			b.block(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail like it; fix it, or put it on hold",
+			b.block(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail in the same way: fix it, or put it on hold",
 				other.Node, other.Detail)
 		case !clusterIsLost && other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
-			b.block(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail like it; fix it, or put it on "+
-				"hold", other.Node)
+			b.block(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail in the same way: fix it, or put "+
+				"it on hold", other.Node)
 		default:
 			continue
 		}
@@ -71,11 +71,11 @@ func (r *round) order(a, b *Assessment) {
 			continue
 		}
 		if other.wanted() || other.stage.underWay() {
-			what := "brokers go after the controllers"
+			what := "brokers restart after the controllers"
 			if a.Roles.Controller {
-				what = "the active controller goes last"
+				what = "the active controller restarts last"
 			}
-			b.block(RuleOrder, "%s, and node %d is not done: %s", what, other.Node, other.summary())
+			b.block(RuleOrder, "%s, and node %d has yet to complete its restart: %s", what, other.Node, other.summary())
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func (r *round) voters(a, b *Assessment) {
 	}
 	for _, other := range r.away {
 		if other != a && other.Roles.Controller && (other.stage != stageStalled || slices.Contains(r.chosen, other)) {
-			b.block(RuleLimit, "controllers go one at a time, and node %d %s", other.Node, r.doing(other))
+			b.block(RuleLimit, "controllers restart one at a time, and node %d %s", other.Node, r.doing(other))
 			return
 		}
 	}
@@ -155,7 +155,7 @@ func (r *round) caps(a *Assessment, away []*Assessment, b *Assessment) {
 // doing describes why a node is down: it is restarted in this round, or its restart is under way.
 func (r *round) doing(other *Assessment) string {
 	if slices.Contains(r.chosen, other) {
-		return "goes first"
+		return "restarts first"
 	}
 	return "is " + string(other.State)
 }
@@ -171,9 +171,9 @@ func (r *round) describeAway(away []*Assessment) string {
 	slices.Sort(ids)
 	switch {
 	case going && len(ids) == 1:
-		return list(ids) + " goes first"
+		return list(ids) + " restarts first"
 	case going:
-		return list(ids) + " go first"
+		return list(ids) + " restart first"
 	case len(ids) == 1:
 		return list(ids) + " is"
 	}

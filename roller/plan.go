@@ -128,12 +128,13 @@ func (p *Plan) controllers(r *round, controllers []*Assessment) {
 			continue
 		}
 		together = down
-		p.Batches = append(p.Batches, Batch{Nodes: []NodeID{a.Node}, Split: "controllers go one at a time", Risks: r.risks([]NodeID{a.Node})})
+		ids := []NodeID{a.Node}
+		p.Batches = append(p.Batches, Batch{Nodes: ids, Split: "controllers restart one at a time", Risks: r.risks(ids)})
 	}
 	p.Fewest = len(p.Batches)
 	if len(p.Batches) > 0 {
 		p.Batches[0].Split = ""
-		p.Proof = "controllers go one at a time"
+		p.Proof = "controllers restart one at a time"
 	}
 }
 
@@ -159,7 +160,7 @@ func (p *Plan) brokers(r *round, brokers []*Assessment) {
 		b := Batch{Nodes: ids, Risks: r.risks(ids)}
 		switch {
 		case i == 0 && len(p.Batches) > 0:
-			b.Split = "brokers go after the controllers"
+			b.Split = "brokers restart after the controllers"
 		case i > 0:
 			b.Split = r.split(left[i-1], ids)
 		}
@@ -213,7 +214,7 @@ func (r *round) split(before, batch []NodeID) string {
 	why, loss := r.avail.shortage(first.ID, gone), r.losses.beside(r.assessment(first.ID), gone)
 	switch {
 	case r.rankOf(before[0]) < r.rankOf(first.ID):
-		return "nodes that are not ready go first"
+		return "nodes that are not ready restart first"
 	case len(before) >= max(1, r.policy.MaxUnavailable):
 		return fmt.Sprintf("at most %s may be down", amount(max(1, r.policy.MaxUnavailable), "broker"))
 	case why != "":

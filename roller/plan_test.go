@@ -63,7 +63,7 @@ func TestPlanOfAllRoles(t *testing.T) {
 	sc.Expect(plan.Blocked).To(Equal(ids(7, 1)))
 	sc.Expect(plan.Reconfigurations).To(HaveLen(1))
 	sc.Expect(plan.Fewest).To(Equal(6))
-	sc.Expect(plan.Batches[5].Split).To(Equal("brokers go after the controllers"))
+	sc.Expect(plan.Batches[5].Split).To(Equal("brokers restart after the controllers"))
 }
 
 // The execution follows the plan if nothing changes.
@@ -141,7 +141,7 @@ func TestAPlanOnTheWay(t *testing.T) {
 	sc.Expect(sc.blocked(4)).To(Equal([]roller.Rule{roller.RuleAvailability}))
 	sc.step()
 	sc.Expect(sc.restarts).To(HaveLen(4))
-	sc.Expect(sc.of(2).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch, Why: "node 4 goes first, and would have to wait for it: " +
+	sc.Expect(sc.of(2).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch, Why: "node 4 restarts first, and would have to wait for it: " +
 		"partition t2-0 would have 1 replica in sync without nodes 2 and 4, and needs 2 (3 replicas, min.insync.replicas 2)"}}))
 	sc.node(6).Ready = roller.Known(true)
 	sc.Expect(sc.roll()).To(Equal(ids(0, 3, 6, 1, 4, 7, 2, 5, 8)))

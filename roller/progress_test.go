@@ -122,7 +122,7 @@ func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
 		}
 	}
 	sc.Expect(sc.of(0).State).To(Equal(roller.StateCatchingUp))
-	sc.Expect(sc.of(0).Detail).To(MatchRegexp(`1 replica left, 0.00\d+/s, about 4m\d+s to go`))
+	sc.Expect(sc.of(0).Detail).To(MatchRegexp(`1 replica left, 0.00\d+/s, about 4m\d+s left`))
 	sc.after = nil
 	lag(0)
 	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))

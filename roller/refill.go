@@ -47,14 +47,14 @@ func (r *round) delays(a *Assessment) string {
 		switch {
 		case !planned || !other.wanted() || slices.Contains(r.away, other):
 		case other.rank() < a.rank():
-			return fmt.Sprintf("node %d is not ready, and goes first", other.Node)
+			return fmt.Sprintf("node %d is not ready, and restarts first", other.Node)
 		case other.rank() == a.rank() && batch < r.batch[a.Node]:
 			left[batch] = append(left[batch], other)
 		}
 	}
 	for _, batch := range slices.Sorted(maps.Keys(left)) {
 		if why := r.beside(a, batch, left[batch]); why != "" {
-			return fmt.Sprintf("node %d goes first, and would have to wait for it: %s", left[batch][0].Node, why)
+			return fmt.Sprintf("node %d restarts first, and would have to wait for it: %s", left[batch][0].Node, why)
 		}
 	}
 	return ""

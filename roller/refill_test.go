@@ -81,7 +81,7 @@ func TestWhoGoesBeforeItsBatchTakesNobodysPlace(t *testing.T) {
 		sc.ready(3, 4)
 		sc.Expect(sc.steps(3)).To(Equal(ids(2)))
 		sc.Expect(sc.of(5).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch,
-			Why: `node 1 goes first, and would have to wait for it: at most 1 broker of rack "odd" may be down`}}))
+			Why: `node 1 restarts first, and would have to wait for it: at most 1 broker of rack "odd" may be down`}}))
 		sc.ready(0)
 		sc.Expect(sc.steps(3)).To(Equal(ids(1)))
 		sc.ready(1)
@@ -94,7 +94,7 @@ func TestWhoGoesBeforeItsBatchTakesNobodysPlace(t *testing.T) {
 		sc.unready(time.Hour, 5) // it shares a partition with node 4
 		sc.node(4).Answers = roller.Known(true)
 		sc.Expect(sc.steps(3)).To(BeEmpty())
-		sc.Expect(sc.of(3).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch, Why: "node 5 is not ready, and goes first"}}))
+		sc.Expect(sc.of(3).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch, Why: "node 5 is not ready, and restarts first"}}))
 	})
 }
 

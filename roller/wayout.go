@@ -110,7 +110,7 @@ func (r *round) witness() {
 func (r *round) alone(a, b *Assessment) {
 	for _, other := range r.away {
 		if other != a && (other.stage != stageFailed && other.stage != stageStalled || slices.Contains(r.chosen, other)) {
-			b.block(RuleLimit, "nodes that are restarted without all checks go one at a time, and node %d %s", other.Node, r.doing(other))
+			b.block(RuleLimit, "nodes that are restarted without all checks restart one at a time, and node %d %s", other.Node, r.doing(other))
 			return
 		}
 	}

@@ -186,7 +186,7 @@ func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *c
 	if err != nil {
 		return "", fmt.Errorf("create pod %s: %w", pod.Name, err)
 	}
-	r.tell(ctx, set, pod, "PodCreated", "Create", "Created pod "+pod.Name)
+	r.record(ctx, set, pod, "PodCreated", "Create", "Created pod "+pod.Name)
 	return "", nil
 }
 
@@ -201,7 +201,7 @@ func (r *Reconciler) adopt(ctx context.Context, set *core.StrimziPodSet, pod *co
 	if err != nil {
 		return fmt.Errorf("adopt pod %s: %w", pod.Name, err)
 	}
-	r.tell(ctx, set, pod, "PodAdopted", "Adopt", "Adopted pod "+pod.Name)
+	r.record(ctx, set, pod, "PodAdopted", "Adopt", "Adopted pod "+pod.Name)
 	return nil
 }
 
@@ -215,11 +215,11 @@ func (r *Reconciler) remove(ctx context.Context, set *core.StrimziPodSet, d Dele
 	if err != nil {
 		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
 	}
-	r.tell(ctx, set, pod, "PodDeleted", "Delete", fmt.Sprintf("Deleted pod %s: %s", pod.Name, d.Reason))
+	r.record(ctx, set, pod, "PodDeleted", "Delete", fmt.Sprintf("Deleted pod %s: %s", pod.Name, d.Reason))
 	return nil
 }
 
-func (r *Reconciler) tell(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod, reason, action, note string) {
+func (r *Reconciler) record(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod, reason, action, note string) {
 	logf.FromContext(ctx).Info(note, "pod", pod.Name, "uid", pod.UID)
 	if r.Recorder != nil {
 		r.Recorder.Normal(set, reason, action, note)

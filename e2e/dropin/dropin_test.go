@@ -31,7 +31,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
 )
 
-// deployment is how Strimzi runs its image: only with these arguments, variables and rights.
+// deployment contains the arguments, variables and rights with which Strimzi runs its image.
 type deployment struct {
 	args  []string
 	env   map[string]string

@@ -145,7 +145,7 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 		kt := created(clusterA, one, "t", selected("yes"))
 		topic := clusterA.state(kt.Name)
 		resting := rivalOf(kt, two, "resting", selected("yes"), unmanaged())
-		says(resting, "Unmanaged=True")
+		expectCondition(resting, "Unmanaged=True")
 		foreign := rivalOf(kt, two, "foreign", selected("no"))
 		sentinel := create(two, "sentinel", selected("yes"))
 		ready(sentinel, clusterA)
@@ -153,7 +153,7 @@ var _ = Describe("Several KafkaTopics for one topic", func() {
 
 		By("managing it")
 		update(resting, managed, paused())
-		says(resting, "ReconciliationPaused=True")
+		expectCondition(resting, "ReconciliationPaused=True")
 		conflicts(kt, resting)
 		By("selecting the other one as well")
 		update(foreign, selected("yes"))

@@ -14,7 +14,7 @@ var _ = Describe("The checks of a deletion", func() {
 		o := start(clusterA, never, ns)
 		normal, resting := created(clusterA, ns, "normal"), created(clusterA, ns, "resting")
 		update(resting, paused())
-		says(resting, "ReconciliationPaused=True")
+		expectCondition(resting, "ReconciliationPaused=True")
 		Expect(resting.Status.TopicID).To(BeEmpty())
 		Expect(resting.Status.ClusterID).To(Equal(clusterA.ClusterID()))
 		for _, kt := range []*v1.KafkaTopic{normal, resting} {

@@ -92,7 +92,7 @@ var _ = Describe("An operator that is pointed at another Kafka cluster", func() 
 		told(kt, "Warning", v1.ReasonClusterMismatch,
 			`annotate it with strimzi.io/managed="false", wait for the condition Unmanaged, and remove the annotation`)
 		update(kt, unmanaged())
-		says(kt, "Unmanaged=True")
+		expectCondition(kt, "Unmanaged=True")
 		update(kt, managed)
 		ready(kt, clusterB)
 		clusterA.keeps(kt.Name, topic)

@@ -26,6 +26,6 @@ var _ = Describe("A KafkaTopic for a topic of Kafka's own", func() {
 		tells(kt, "cleanup.policy=compact")
 		told(kt, "Warning", "InvalidConfig", "cleanup.policy=compact")
 		update(kt, unmanaged())
-		says(kt, "Unmanaged=True")
+		expectCondition(kt, "Unmanaged=True")
 	})
 })

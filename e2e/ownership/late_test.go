@@ -28,7 +28,7 @@ var _ = Describe("A Kafka cluster that hangs while KafkaTopics are deleted and c
 			gone(unmanaging)
 			gone(rivalled)
 			ready(rival, clusterA)
-			says(resting, "ReconciliationPaused=True")
+			expectCondition(resting, "ReconciliationPaused=True")
 			clusterA.keeps(unmanaging.Name, a)
 			clusterA.keeps(rivalled.Name, b)
 			clusterA.keeps(resting.Name, c)

@@ -159,8 +159,8 @@ func conditions(kt *v1.KafkaTopic) []string {
 	return all
 }
 
-// says waits until the object has only this condition, a text or a matcher.
-func says(kt *v1.KafkaTopic, want any) {
+// expectCondition waits until the object has only this condition, a text or a matcher.
+func expectCondition(kt *v1.KafkaTopic, want any) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		refresh(g, kt)
@@ -185,13 +185,13 @@ func ready(kt *v1.KafkaTopic, c *cluster) {
 // refused waits until the object is not ready for this reason, with exactly this message.
 func refused(kt *v1.KafkaTopic, reason, message string) {
 	GinkgoHelper()
-	says(kt, "Ready=False "+reason+": "+message)
+	expectCondition(kt, "Ready=False "+reason+": "+message)
 }
 
 // refusedWith waits until the object is not ready for this reason, with a message that contains these texts.
 func refusedWith(kt *v1.KafkaTopic, reason string, texts ...string) {
 	GinkgoHelper()
-	says(kt, SatisfyAll(HavePrefix("Ready=False "+reason+": "), containing(texts)))
+	expectCondition(kt, SatisfyAll(HavePrefix("Ready=False "+reason+": "), containing(texts)))
 }
 
 // containing matches a text that contains all of these.

@@ -77,7 +77,7 @@ func (e *example) goneWithTopic() {
 // cleared waits until the KafkaTopic is unmanaged and its status no longer names a topic.
 func (e *example) cleared() {
 	GinkgoHelper()
-	says(e.kt, "Unmanaged=True")
+	expectCondition(e.kt, "Unmanaged=True")
 	Expect([]string{e.kt.Status.TopicName, e.kt.Status.TopicID, e.kt.Status.ClusterID}).To(HaveEach(""))
 	e.untouched()
 }
@@ -86,7 +86,7 @@ func (e *example) cleared() {
 func (e *example) skipped() {
 	GinkgoHelper()
 	before := e.kt.Status
-	says(e.kt, "ReconciliationPaused=True")
+	expectCondition(e.kt, "ReconciliationPaused=True")
 	Expect(e.kt.Status.TopicID).To(BeEmpty())
 	Expect(e.kt.Status.ClusterID).To(Equal(before.ClusterID))
 	Expect(e.kt.Status.TopicName).To(Equal(before.TopicName))
@@ -168,7 +168,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 
 	row(row1, func(e *example) { ready(e.kt, clusterA) })
 	row(row2, func(e *example) {
-		says(e.kt, "Ready=True")
+		expectCondition(e.kt, "Ready=True")
 		Expect(e.kt.Status.ClusterID).To(BeEmpty())
 		Expect(clusterA.id(e.kt.Name)).To(Equal(e.kt.Status.TopicID))
 	})
@@ -182,7 +182,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 	})
 	row(row5, func(e *example) {
 		e.aligned()
-		says(e.kt, "Ready=True")
+		expectCondition(e.kt, "Ready=True")
 		Expect(e.kt.Status.ClusterID).To(Equal(foreignCluster))
 	})
 	row(row6, (*example).cleared)
@@ -236,7 +236,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 		e := newcomer(ns, "cut")
 		gate := startProxy(clusterA, cut)
 		o := launch(gate.bootstrap(), soon, ns).awaitReady()
-		says(e.kt, "Ready=True")
+		expectCondition(e.kt, "Ready=True")
 		Expect(e.kt.Status.ClusterID).To(BeEmpty())
 		o.gauge(0, "strimzi_cluster_id_protection_armed")
 		gate.permit()

@@ -45,7 +45,7 @@ var _ = Describe("Three controllers and three brokers", Ordered, func() {
 		Expect(slices.Sorted(slices.Values(order[:3]))).To(Equal(controllers))
 		Expect(order[2]).To(Equal(leader), "the active controller is the last one of the controllers")
 		Expect(order[3:]).To(Equal(brokers))
-		Expect(plan.Fewest).To(Equal(6), "controllers go one at a time, and any two brokers share a partition")
+		Expect(plan.Fewest).To(Equal(6), "controllers restart one at a time, and any two brokers share a partition")
 		for _, n := range plan.Nodes {
 			Expect(n.Need).To(Equal("Restart"), n.Name)
 			Expect(n.Reasons).To(ConsistOf(HaveField("Kind", "PodHasOldRevision")), n.Name)

@@ -111,19 +111,19 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 		s.configured(good, "num.io.threads=-3\nmax.connections=12345\n")
 		Expect(s.ask(blocked, "roll", "--limit=2m")).To(And(
 			ContainSubstring("blocked  Config: num.io.threads=-3 is illegal: it has value -3 which less than the minimum value 1; correct it"),
-			ContainSubstring("reconfigured without a restart: max.connections of all brokers"), Not(ContainSubstring("Kafka refuses"))),
+			ContainSubstring("reconfigured without a restart: max.connections of all brokers"), Not(ContainSubstring("Kafka rejects"))),
 			"the other key is set, and nobody asks for this one")
 		s.configured(good, "")
 		s.ask(done, "roll", "--limit=2m")
 		Expect(s.remade(uids)).To(BeEmpty(), "nobody was restarted for either")
 	})
 
-	It("restarts nodes for a legal value that Kafka refuses while they run, also where another value of the key is stored", func() {
+	It("restarts nodes for a legal value that Kafka rejects while they run, also where another value of the key is stored", func() {
 		good := s.configuration()
 		started := s.restarts()
 		s.configured(good, "num.io.threads=100\nmax.connections=12346\n") // a running Kafka accepts at most twice the value
 		Expect(s.ask(done, "roll", "--limit=4m")).To(And(
-			ContainSubstring("Kafka refuses num.io.threads=100: InvalidRequestException: "),
+			ContainSubstring("Kafka rejects num.io.threads=100: InvalidRequestException: "),
 			ContainSubstring("is restarted: ConfigChangeRequiresRestart (num.io.threads)")))
 		Expect(s.restartedSince(started)).To(ConsistOf(all))
 

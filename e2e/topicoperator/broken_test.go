@@ -61,7 +61,7 @@ var _ = Describe("Objects that can't be carried out", func() {
 		bad := s.create("huge", partitions(2_000_000))
 		s.createAll(20, label("good", "yes"))
 		s.goodOnesReady(20)
-		s.says(bad, HavePrefix("Ready=False KafkaError: "))
+		s.expectConditions(bad, HavePrefix("Ready=False KafkaError: "))
 	})
 })
 

@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// broker is a Kafka cluster with a super user's client.
+// broker is a Kafka cluster and a super user's client for it.
 type broker struct {
 	*realkafka.Cluster
 	admin *saramakafka.Admin

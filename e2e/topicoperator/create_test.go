@@ -56,7 +56,7 @@ var _ = Describe("A new KafkaTopic", func() {
 	DescribeTable("shouldNotCreateTopicInKafkaWhenUnmanagedTopicCreatedInKube",
 		func(unmanage change) {
 			kt := s.create("t", unmanage)
-			s.says(kt, "Unmanaged=True")
+			s.expectConditions(kt, "Unmanaged=True")
 			Expect(held(kt)).To(BeFalse(), "the finalizer")
 			Expect(kt.Status.TopicName).To(BeEmpty())
 			Expect(kt.Status.TopicID).To(BeEmpty())
@@ -93,7 +93,7 @@ var _ = Describe("A new KafkaTopic", func() {
 
 	It("shouldFailCreationIfUnknownConfig", func() {
 		kt := s.create("t", config("no.such.key", `"x"`))
-		s.says(kt, "Ready=False KafkaError: InvalidConfigurationException: Unknown topic config name: no.such.key")
+		s.expectConditions(kt, "Ready=False KafkaError: InvalidConfigurationException: Unknown topic config name: no.such.key")
 		Expect(main.exists(kt.Name)).To(BeFalse())
 	})
 
@@ -113,7 +113,7 @@ var _ = Describe("A new KafkaTopic", func() {
 
 	It("shouldFailCreationIfNpe: what has no form that Kafka could be given is the operator's own error", func() {
 		kt := s.create("t", config("cleanup.policy", `[{"a": 1}]`))
-		s.says(kt, `Ready=False InternalError: Invalid value for topic config 'cleanup.policy': [{"a":1}]`)
+		s.expectConditions(kt, `Ready=False InternalError: Invalid value for topic config 'cleanup.policy': [{"a":1}]`)
 		Expect(main.exists(kt.Name)).To(BeFalse())
 	})
 
@@ -124,7 +124,8 @@ var _ = Describe("A new KafkaTopic", func() {
 				main.make(kt.Name, 1, nil)
 			}
 			Expect(k8s.Create(ctx, kt)).To(Succeed())
-			s.says(kt, "Ready=False KafkaError: InvalidConfigurationException: Null value not supported for topic configs: cleanup.policy")
+			s.expectConditions(kt,
+				"Ready=False KafkaError: InvalidConfigurationException: Null value not supported for topic configs: cleanup.policy")
 			Expect(main.exists(kt.Name)).To(Equal(existing))
 			s.update(kt, config("cleanup.policy", `"compact"`))
 			s.ready(kt)
@@ -140,7 +141,7 @@ var _ = Describe("A new KafkaTopic", func() {
 				main.make(kt.Name, 1, nil)
 			}
 			Expect(k8s.Create(ctx, kt)).To(Succeed())
-			s.says(kt, `Ready=False InternalError: Invalid value for topic config 'cleanup.policy': {"policy":"delete"}`)
+			s.expectConditions(kt, `Ready=False InternalError: Invalid value for topic config 'cleanup.policy': {"policy":"delete"}`)
 			Expect(main.exists(kt.Name)).To(Equal(existing))
 			s.update(kt, config("cleanup.policy", `"compact"`))
 			s.ready(kt)

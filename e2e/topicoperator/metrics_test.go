@@ -79,12 +79,12 @@ var _ = Describe("The metrics", func() {
 
 		before := read()
 		s.update(kt, unmanaged(), replicas(1))
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		Eventually(read).Should(HaveField("Successful", BeNumerically(">", before.Successful)), "unmanage")
 		s.update(kt, managed())
 		s.ready(kt) // an object that is not claimed again could not be deleted
 		s.update(kt, paused())
-		s.says(kt, "ReconciliationPaused=True")
+		s.expectConditions(kt, "ReconciliationPaused=True")
 		before = read()
 		s.deleted(kt)
 		Eventually(read).Should(HaveField("Successful", BeNumerically(">", before.Successful)), "delete")

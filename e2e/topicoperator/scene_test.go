@@ -246,8 +246,8 @@ func conditions(kt *v1.KafkaTopic) []string {
 	return all
 }
 
-// says waits until the status is that of the present generation, with these conditions, each a text or a matcher.
-func (s *scene) says(kt *v1.KafkaTopic, want ...any) {
+// expectConditions waits until the status is that of the present generation, with these conditions, each a text or a matcher.
+func (s *scene) expectConditions(kt *v1.KafkaTopic, want ...any) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		refresh(g, kt)
@@ -282,7 +282,7 @@ func (s *scene) readyWith(kt *v1.KafkaTopic, warnings ...string) {
 // refused waits until the object is not ready for this reason.
 func (s *scene) refused(kt *v1.KafkaTopic, reason, message string) {
 	GinkgoHelper()
-	s.says(kt, HavePrefix("Ready=False "+reason+": "+message))
+	s.expectConditions(kt, HavePrefix("Ready=False "+reason+": "+message))
 }
 
 // gone waits until the object is deleted.

@@ -64,7 +64,7 @@ var _ = Describe("A changed KafkaTopic", func() {
 		kt := s.created("t", partitions(3))
 		id := kt.Status.TopicID
 		s.update(kt, partitions(2))
-		s.says(kt, noDecrease)
+		s.expectConditions(kt, noDecrease)
 		Expect(main.partitions(kt.Name)).To(Equal(3))
 		Expect(kt.Status.TopicID).To(Equal(id), "no error clears the id")
 		Expect(s.events(kt)).To(ContainElement("Warning NotSupported: Decrease of spec.partitions is not supported by Kafka"))
@@ -75,7 +75,7 @@ var _ = Describe("A changed KafkaTopic", func() {
 	It("shouldFailDecreaseInPartitionsWithConfigChange: the change of the configuration is applied nevertheless", func() {
 		kt := s.created("t", partitions(3))
 		s.update(kt, partitions(2), config("compression.type", `"lz4"`))
-		s.says(kt, noDecrease)
+		s.expectConditions(kt, noDecrease)
 		Expect(main.settings(kt.Name)).To(Equal(map[string]string{"compression.type": "lz4"}))
 		Expect(main.partitions(kt.Name)).To(Equal(3))
 	})
@@ -94,7 +94,8 @@ var _ = Describe("A changed KafkaTopic", func() {
 	It("shouldFailChangeToRf: the partitions that differ are named, and the configuration follows", func() {
 		kt := s.created("t", partitions(2))
 		s.update(kt, replicas(2), config("compression.type", `"gzip"`))
-		s.says(kt, "Ready=False NotSupported: Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 2")
+		s.expectConditions(kt,
+			"Ready=False NotSupported: Changing spec.replicas is not supported by the operator: partitions [0, 1] have 1 replicas, not 2")
 		Expect(main.settings(kt.Name)).To(Equal(map[string]string{"compression.type": "gzip"}))
 		s.update(kt, replicas(1))
 		s.ready(kt)
@@ -138,9 +139,9 @@ var _ = Describe("An unmanaged KafkaTopic", func() {
 	It("shouldNotUpdateTopicInKafkaWhenUnmanagedTopicUpdatedInKube", func() {
 		kt := s.created("t", partitions(1))
 		s.update(kt, unmanaged())
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		s.update(kt, partitions(2), config("retention.ms", `1000000`))
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		Expect(kt.Status.TopicName).To(BeEmpty())
 		Consistently(main.partitions).WithArguments(kt.Name).Should(Equal(1))
 		Expect(main.settings(kt.Name)).To(BeEmpty())
@@ -150,7 +151,7 @@ var _ = Describe("An unmanaged KafkaTopic", func() {
 		kt := s.created("t")
 		id := kt.Status.TopicID
 		s.update(kt, specManaged(false))
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		Expect(kt.Status.TopicName).To(BeEmpty())
 		Expect(kt.Status.TopicID).To(BeEmpty())
 		Expect(kt.Status.ClusterID).To(BeEmpty())
@@ -161,10 +162,10 @@ var _ = Describe("An unmanaged KafkaTopic", func() {
 
 	It("shouldUpdateAnUnmanagedTopic: each change is one write, not a loop", func() {
 		kt := s.create("t", unmanaged())
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		since := mark()
 		s.update(kt, config("retention.ms", `1000000`))
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		Eventually(func() int { return len(s.asked(since)) }).Should(Equal(1))
 		Consistently(func() int { return len(s.asked(since)) }).Should(Equal(1))
 	})
@@ -173,7 +174,7 @@ var _ = Describe("An unmanaged KafkaTopic", func() {
 		kt := s.created("t")
 		before := kt.Status.TopicID
 		s.update(kt, unmanaged())
-		s.says(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True")
 		main.remove(kt.Name)
 		after := main.make(kt.Name, 1, nil)
 		s.update(kt, managed())
@@ -188,7 +189,7 @@ var _ = Describe("A paused KafkaTopic", func() {
 
 	It("shouldNotReconcilePausedKafkaTopicOnAdd", func() {
 		kt := s.create("t", paused())
-		s.says(kt, "ReconciliationPaused=True")
+		s.expectConditions(kt, "ReconciliationPaused=True")
 		Expect(kt.Status.ObservedGeneration).To(BeEquivalentTo(1))
 		Expect(held(kt)).To(BeFalse())
 		Expect(main.exists(kt.Name)).To(BeFalse())
@@ -199,7 +200,7 @@ var _ = Describe("A paused KafkaTopic", func() {
 	It("shouldNotReconcilePausedKafkaTopicOnUpdate: the generation is noted, nothing else", func() {
 		kt := s.created("t", partitions(1))
 		s.update(kt, paused(), partitions(2))
-		s.says(kt, "ReconciliationPaused=True")
+		s.expectConditions(kt, "ReconciliationPaused=True")
 		Expect(kt.Status.ObservedGeneration).To(BeEquivalentTo(2))
 		Consistently(main.partitions).WithArguments(kt.Name).Should(Equal(1))
 		s.update(kt, resumed())
@@ -210,7 +211,7 @@ var _ = Describe("A paused KafkaTopic", func() {
 	It("shouldReconcilePausedKafkaTopicOnDelete: deletion is carried out", func() {
 		kt := s.created("t")
 		s.update(kt, paused())
-		s.says(kt, "ReconciliationPaused=True")
+		s.expectConditions(kt, "ReconciliationPaused=True")
 		s.deleted(kt)
 		Eventually(main.exists).WithArguments(kt.Name).Should(BeFalse())
 	})
@@ -219,7 +220,7 @@ var _ = Describe("A paused KafkaTopic", func() {
 		kt := s.created("t")
 		id := kt.Status.TopicID
 		s.update(kt, paused())
-		s.says(kt, "ReconciliationPaused=True")
+		s.expectConditions(kt, "ReconciliationPaused=True")
 		Expect(kt.Status.TopicID).To(BeEmpty())
 		Expect(kt.Status.TopicName).To(Equal(kt.Name))
 		s.update(kt, resumed())
@@ -231,7 +232,7 @@ var _ = Describe("A paused KafkaTopic", func() {
 		kt := s.created("t")
 		before := kt.Status.TopicID
 		s.update(kt, paused())
-		s.says(kt, "ReconciliationPaused=True")
+		s.expectConditions(kt, "ReconciliationPaused=True")
 		main.remove(kt.Name)
 		after := main.make(kt.Name, 1, nil)
 		s.update(kt, resumed())

@@ -98,7 +98,7 @@ func parseProperties(text string) (map[string]string, error) {
 			return nil, malformed("not a key")
 		}
 		if _, twice := properties[key]; twice {
-			return nil, invalid("duplicate key: "+key, "give each property once")
+			return nil, invalid("duplicate key: "+key, "list each property once")
 		}
 		value, err := decoder.Token()
 		if err != nil {

@@ -41,7 +41,7 @@ func (c *client) Pin(clusterID string) error {
 	return nil
 }
 
-// pinned drops what the router learned from another cluster before the pin.
+// pinned discards the table of another cluster when the client is pinned.
 func (r *router) pinned() {
 	var gone []*conn
 	r.mu.Lock()

@@ -166,7 +166,7 @@ func (w *Watcher) sync(stores map[string]cache.Store) {
 		w.last = &m
 		w.apply(credentials.KafkaConfig(w.settings, m))
 	case w.problem != "":
-		w.log.Info("The Secrets for Kafka are back to the ones in use")
+		w.log.Info("Secrets for Kafka match the credentials in use again")
 	}
 	w.problem = ""
 }

@@ -224,7 +224,7 @@ func followsSecrets(t *testing.T, c cluster) {
 	}
 	log.expect(t, "WARN", "Secret ca in namespace kafka with certificates was configured but is missing.")
 	create(secret("ca", "ca.crt", string(ca)))
-	log.expect(t, "INFO", "are back to the ones in use")
+	log.expect(t, "INFO", "match the credentials in use again")
 	renewed, _ := pair(t, "ca")
 	write(secret("ca", "ca.crt", string(renewed)))
 	if got := receive(t, applied, "the new authority"); string(got.TLS.TrustedCertificates) != string(renewed)+"\n" ||

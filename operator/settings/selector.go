@@ -49,7 +49,7 @@ func ParseSelector(text string) (Selector, error) {
 				"only key=value pairs are supported, not sets or inequalities")
 		}
 		if _, twice := selector[key]; twice {
-			return nil, Invalid("duplicate key: "+key, "give each label once; all of them must match")
+			return nil, Invalid("duplicate key: "+key, "list each label once; all of them must match")
 		}
 		selector[key] = value
 	}

@@ -2,7 +2,8 @@ package settings
 
 import "strings"
 
-// Prefix is the prefix of the variables of all settings.
+// Prefix is the prefix of the variables of settings, except for KUBERNETES_SERVICE_DNS_DOMAIN. Unknown variables without it are not
+// reported.
 const Prefix = "STRIMZI_"
 
 // Table contains all settings of one program.
@@ -27,7 +28,8 @@ type Group struct {
 
 // Setting is one row of a Table.
 type Setting struct {
-	// Env is the name of the variable. It begins with Prefix. Settings of a single call of a command have only a Flag.
+	// Env is the name of the variable. It begins with Prefix, except for KUBERNETES_SERVICE_DNS_DOMAIN. Settings of a single
+	// call of a command have only a Flag.
 	Env string
 	// Flag is the name of the flag, if it does not follow from Env.
 	Flag string

@@ -1,4 +1,4 @@
-// Package actuate carries out decided actions, one at a time. It decides nothing: it leaves an object alone that is not the one of the
+// Package actuate carries out decided actions, one at a time. It contains no rules: it leaves an object alone that is not the one of the
 // decision.
 package actuate
 

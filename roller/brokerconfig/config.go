@@ -7,7 +7,7 @@ type Config struct {
 	// Version is the version of Kafka that the node runs, such as 4.3.1; empty if it is unknown. In pods it is Strimzi's annotation
 	// strimzi.io/kafka-version: a node reports its capabilities to clients, but not its version.
 	Version string `json:"version,omitempty"`
-	// Desired are the properties with which the node should be started.
+	// Desired contains the properties that the node should have.
 	Desired map[string]string `json:"desired"`
 	// Live is the configuration that the node reports, by key: all keys, including those with Kafka's default. The node's Kafka does not
 	// define a missing key.

@@ -76,7 +76,7 @@ func TestTheTableIsWhatKafkasClassesSay(t *testing.T) {
 	g.Expect(strings.Split(string(made), "\n")).To(Equal(strings.Split(string(committed), "\n")), "run hack/brokerconfig/generate.sh")
 }
 
-// live is one broker of a real Kafka cluster.
+// live is a running broker.
 type live struct {
 	*GomegaWithT
 	t       *testing.T

@@ -89,7 +89,7 @@ func (r Rejection) String() string {
 	if r.Illegal {
 		return fmt.Sprintf("%s is illegal: it %s", what, r.Why)
 	}
-	return fmt.Sprintf("Kafka refuses %s: %s", what, r.Why)
+	return fmt.Sprintf("Kafka rejects %s: %s", what, r.Why)
 }
 
 // illegal explains why no node could start with a value, by the definition of the key; empty if one could, or if that is unknown. A value

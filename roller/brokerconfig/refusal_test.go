@@ -123,7 +123,7 @@ func TestWhatIsRefusedForGood(t *testing.T) {
 		d := out.Nodes[0]
 		g.Expect(d.Restart).To(BeEmpty())
 		g.Expect(d.Rejected).To(HaveLen(1))
-		g.Expect(d.Rejected[0].String()).To(Equal("Kafka refuses " + c.refusal.Key + "=" + *c.refusal.To + ": " + c.refusal.Why))
+		g.Expect(d.Rejected[0].String()).To(Equal("Kafka rejects " + c.refusal.Key + "=" + *c.refusal.To + ": " + c.refusal.Why))
 		g.Expect(d.Fingerprint()).To(BeEmpty(), "there is nothing to do")
 	}
 }

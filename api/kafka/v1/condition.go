@@ -90,9 +90,9 @@ const (
 	// docs/decisions/deletion.md.
 	ReasonClusterMismatch = "ClusterMismatch"
 
-	// ReasonTopicIDMismatch means that Kafka has, under the topic's name, no topic of the id in status.topicId. On deletion the existing topic
-	// belongs to another owner, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing, so that nothing
-	// says in which cluster the topic is. Source: docs/decisions/deletion.md.
+	// ReasonTopicIDMismatch means that the topic of this name has another id than status.topicId, or does not exist. On deletion an existing
+	// topic belongs to another owner, and deletion is blocked. Otherwise the reason is given only where status.clusterId is missing, so that
+	// the cluster is unknown. Source: docs/decisions/deletion.md.
 	ReasonTopicIDMismatch = "TopicIdMismatch"
 
 	// ReasonNotReadyForDeletion means that the resource is being deleted but was never claimed for a Kafka cluster, so

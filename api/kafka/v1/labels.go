@@ -63,7 +63,8 @@ const (
 
 // Annotations that users set on a pod.
 const (
-	// AnnotationDeletePodAndPVC requests, when it is "true", that the pod and its volumes be deleted and recreated. Source: Strimzi.
+	// AnnotationDeletePodAndPVC requests, when it is "true", that the pod and its volumes be deleted and recreated. This operator does not
+	// support it, and says so in a warning. Source: Strimzi.
 	AnnotationDeletePodAndPVC = "strimzi.io/delete-pod-and-pvc"
 )
 

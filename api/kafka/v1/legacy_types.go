@@ -20,7 +20,7 @@ type TrustedCertificate struct {
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
 
-	// The key of its data.
+	// The key of the Secret that contains the certificate.
 	// +optional
 	Certificate string `json:"certificate,omitempty"`
 

@@ -56,18 +56,18 @@ func TestTheStretchChecklistIsTrue(t *testing.T) {
 // declares reports whether a file has a test with a case of that name, or a spec.
 func declares(file *ast.File, test, name string) bool {
 	if test == "It" {
-		return says(file, name)
+		return hasLiteral(file, name)
 	}
 	for _, d := range file.Decls {
 		if f, is := d.(*ast.FuncDecl); is && f.Recv == nil && f.Name.Name == test {
-			return name == "" || says(f, name)
+			return name == "" || hasLiteral(f, name)
 		}
 	}
 	return false
 }
 
-// says reports whether code contains a string literal.
-func says(code ast.Node, text string) (found bool) {
+// hasLiteral reports whether code contains a string literal.
+func hasLiteral(code ast.Node, text string) (found bool) {
 	ast.Inspect(code, func(n ast.Node) bool {
 		if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING {
 			literal, err := strconv.Unquote(l.Value)

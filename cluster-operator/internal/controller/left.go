@@ -34,12 +34,12 @@ type traces struct {
 	unread []string
 }
 
-// whose tells to which Kafka the nodes in other Kubernetes clusters belong.
-type whose int
+// nodeOwner says to which Kafka the nodes in other Kubernetes clusters belong.
+type nodeOwner int
 
 const (
 	// nobodys: there are none.
-	nobodys whose = iota
+	nobodys nodeOwner = iota
 	// itsOwn: they are the Kafka's.
 	itsOwn
 	// anEarlier: they belong to an earlier Kafka object of the same name.
@@ -49,7 +49,7 @@ const (
 )
 
 // judge decides to which Kafka the nodes belong, and returns their Kubernetes clusters.
-func (t traces) judge() (whose, []string) {
+func (t traces) judge() (nodeOwner, []string) {
 	own, earlier := map[string]bool{}, map[string]bool{}
 	note := func(cluster string, of types.UID) {
 		if of == t.kafka {

@@ -41,7 +41,7 @@ type plannedIn struct {
 	controller controller.Controller
 	cache      cache.Cache
 	kinds      map[schema.GroupVersionKind]bool
-	// begun is called when a kind is watched from then on: what happened between the last read of an object and that is not told.
+	// begun is called when a kind is watched from then on: what happened between the last read of an object and that is not reported.
 	begun func(context.Context)
 }
 
@@ -57,14 +57,14 @@ func (w *plannedWatches) join(ctx context.Context, c controller.Controller, m *c
 		HTTPClient: at.GetHTTPClient(), Scheme: at.GetScheme(), Mapper: at.GetRESTMapper(), DefaultNamespaces: namespaces,
 		DefaultLabelSelector:     labels.NewSelector().Add(*belongs),
 		DefaultTransform:         cache.TransformStripManagedFields(),
-		DefaultWatchErrorHandler: tellOnce(log.WithValues("cluster", m.ID())),
+		DefaultWatchErrorHandler: reportOnce(log.WithValues("cluster", m.ID())),
 	})
 	if err != nil {
 		return err
 	}
 	go func() {
 		if err := objects.Start(ctx); err != nil && ctx.Err() == nil {
-			log.Error(err, "What the network provider planned is not watched any more", "cluster", m.ID())
+			log.Error(err, "Stopped watching objects of the network provider", "cluster", m.ID())
 		}
 	}()
 	w.mu.Lock()
@@ -105,17 +105,18 @@ func (w *plannedWatches) watch(cluster string, kind schema.GroupVersionKind) err
 	return nil
 }
 
-// tellOnce logs why a kind can't be watched, once for each reason: informers try again for ever. Connections that break are told by the
-// member's status.
-func tellOnce(log logr.Logger) toolscache.WatchErrorHandlerWithContext {
-	var told sync.Map
+// reportOnce logs why a kind can't be watched, once for each reason: informers try again indefinitely. The member's status reports broken
+// connections.
+func reportOnce(log logr.Logger) toolscache.WatchErrorHandlerWithContext {
+	var reported sync.Map
 	return func(_ context.Context, _ *toolscache.Reflector, err error) {
 		var answer apierrors.APIStatus
 		if !errors.As(err, &answer) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			return
 		}
-		if _, again := told.LoadOrStore(answer.Status().Message, true); !again {
-			log.Info("What the network provider planned can't be watched: changes of it are undone with the next pass only", "error", err.Error())
+		if _, again := reported.LoadOrStore(answer.Status().Message, true); !again {
+			log.Info("Failed to watch objects of the network provider; changes to them are reverted at the next reconciliation",
+				"error", err.Error())
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (s Stretch) complete(r *settings.Reading) {
 		r.Warn("Kafkas can't be stretched over several Kubernetes clusters: %s must be set as well", strings.Join(missing, ", "))
 	}
 	if len(s.Remotes) > 0 && s.RemotesFrom != "" {
-		r.Reject(envRemotesFrom, s.RemotesFrom, "set beside "+envRemotes, "set one of the two")
+		r.Reject(envRemotesFrom, s.RemotesFrom, "conflicts with "+envRemotes, "set one of the two")
 	}
 	for _, remote := range s.Remotes {
 		if remote.ID == s.Central {

@@ -106,7 +106,7 @@ func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
 	}
 	listed := maps.Clone(all)
 	listed["STRIMZI_REMOTE_KUBE_CONFIG_MAP"] = "clusters"
-	if _, err := parse(t, listed); err == nil || !strings.Contains(err.Error(), "set beside STRIMZI_REMOTE_KUBE_CONFIG") {
+	if _, err := parse(t, listed); err == nil || !strings.Contains(err.Error(), "conflicts with STRIMZI_REMOTE_KUBE_CONFIG") {
 		t.Errorf("the clusters are listed twice: %v", err)
 	}
 	delete(listed, "STRIMZI_REMOTE_KUBE_CONFIG")

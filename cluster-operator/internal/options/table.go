@@ -168,7 +168,7 @@ func restricted(text string) (bool, error) {
 	case "restricted", classes + "RestrictedPodSecurityProvider":
 		return true, nil
 	}
-	return false, settings.Invalid("unknown provider: "+text, "give baseline or restricted; custom classes are not supported")
+	return false, settings.Invalid("unknown provider: "+text, "use baseline or restricted; custom classes are not supported")
 }
 
 func pattern(text string) (func(string) bool, error) {

@@ -34,11 +34,11 @@ type Input struct {
 	// Brokers are the ids of the brokers; nil as long as they are unknown.
 	Brokers []int32
 
-	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here
-	// was not read, and is not judged.
+	// ConfigMaps holds the data of those that the Kafka object refers to (References); nil for one that does not exist. ConfigMaps that
+	// are not in the map were not read; rules about them are skipped.
 	ConfigMaps map[string]map[string]string
-	// Secrets holds the data of those that the Kafka object refers to (References); nil for one that does not exist. What is missing here was
-	// not read, and is not judged.
+	// Secrets holds the data of those that the Kafka object refers to (References); nil for one that does not exist. Secrets that are
+	// not in the map were not read; rules about them are skipped.
 	Secrets map[string]map[string][]byte
 	// Held names the listeners for which nodes have a certificate of their user's already: they keep it while another one is refused.
 	Held map[string]bool

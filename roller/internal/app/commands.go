@@ -247,7 +247,7 @@ func count(n int, thing, what string) string {
 // narrator prints what happens, without repetitions.
 type narrator struct {
 	out                     io.Writer
-	told                    map[roller.NodeID]string
+	reported                map[roller.NodeID]string
 	restarted, reconfigured int
 	// left is how many replicas of a node still had to catch up when that was last printed, at the time at.
 	left map[roller.NodeID]int
@@ -264,11 +264,11 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 	for _, o := range outcomes {
 		acted[o.Action.Node] = true
 	}
-	told := map[roller.NodeID]string{}
+	reported := map[roller.NodeID]string{}
 	for _, a := range d.Nodes {
 		line := engine.Line(a)
-		told[a.Node] = line
-		news := n.told[a.Node] != line && (n.told != nil || a.State != roller.StateReady) // the first report omits ready nodes
+		reported[a.Node] = line
+		news := n.reported[a.Node] != line && (n.reported != nil || a.State != roller.StateReady) // the first report omits ready nodes
 		if news && !acted[a.Node] {
 			if line == "" {
 				line = "ready"
@@ -276,7 +276,7 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 			fmt.Fprintf(n.out, "%s  node %d: %s\n", at, a.Node, line)
 		}
 	}
-	n.told = told
+	n.reported = reported
 	for _, o := range outcomes {
 		_, _, note := engine.Describe(o)
 		fmt.Fprintf(n.out, "%s  %s\n", at, note)
@@ -287,7 +287,7 @@ func (n *narrator) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []
 		case roller.ActionRestart:
 			n.restarted++
 			if !d.Expected.IsZero() {
-				fmt.Fprintf(n.out, "%s  about %s to go\n", at, d.Expected.Sub(s.At).Round(time.Second))
+				fmt.Fprintf(n.out, "%s  about %s left\n", at, d.Expected.Sub(s.At).Round(time.Second))
 			}
 		case roller.ActionReconfigure:
 			n.reconfigured++

@@ -37,7 +37,7 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 		a.ReportLook(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: id,
 			Reasons: []roller.Reason{reason}}}})
 	}
-	told := func(r *events.FakeRecorder) (all []string) {
+	recorded := func(r *events.FakeRecorder) (all []string) {
 		for len(r.Events) > 0 {
 			all = append(all, <-r.Events)
 		}
@@ -45,14 +45,14 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	}
 
 	restarted(1)
-	g.Expect(told(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-1 due to PodHasOldRevision")))
-	g.Expect(told(east)).To(BeEmpty())
+	g.Expect(recorded(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-1 due to PodHasOldRevision")))
+	g.Expect(recorded(east)).To(BeEmpty())
 	restarted(2)
-	g.Expect(told(here)).To(BeEmpty())
-	g.Expect(told(east)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")))
+	g.Expect(recorded(here)).To(BeEmpty())
+	g.Expect(recorded(east)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")))
 	reachable = false
 	restarted(2)
-	g.Expect(told(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")), "better here than nowhere")
+	g.Expect(recorded(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")), "better here than nowhere")
 }
 
 // recorded records the calls of an EventRecorder.

@@ -27,14 +27,14 @@ func (l *logger) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []ac
 		if lines[a.Node] == l.lines[a.Node] || lines[a.Node] == "" && l.lines == nil {
 			continue
 		}
-		why := ""
+		reason := ""
 		if len(a.Blocks) > 0 {
-			why = a.Blocks[0].Why
+			reason = a.Blocks[0].Why
 		}
-		l.log.Info("Node", "node", a.Node, "pod", a.Name, "is", lines[a.Node], "detail", a.Detail, "why", why)
+		l.log.Info("Node changed", "node", a.Node, "pod", a.Name, "state", lines[a.Node], "detail", a.Detail, "reason", reason)
 	}
 	if d.Phase != l.phase {
-		l.log.Info("The roll entered another phase", "phase", d.Phase, "before", l.phase)
+		l.log.Info("Roll phase changed", "phase", d.Phase, "before", l.phase)
 	}
 	l.phase, l.lines = d.Phase, lines
 }

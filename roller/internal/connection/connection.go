@@ -135,7 +135,7 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 // conventional reports whether addresses and Secrets follow from the name of the cluster.
 func (c *Connection) conventional() bool { return len(c.Kafka.Bootstrap) == 0 }
 
-// known returns addresses by convention. While a Kubernetes cluster can't be read, it keeps those that were in use.
+// known returns the conventional addresses, and keeps those in use while a Kubernetes cluster is unreadable.
 func known(addresses, inUse []string, places []observe.Place) []string {
 	if slices.ContainsFunc(places, func(p observe.Place) bool { return p.Err != nil }) {
 		return sorted(append(addresses, inUse...))

@@ -24,7 +24,7 @@ func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 	case actuate.Done:
 		note = fmt.Sprintf("node %d is %s: %s", a.Node, what, why)
 	case actuate.Refused:
-		return true, "ConfigurationRefused", fmt.Sprintf("Kafka refuses %[2]v while node %[1]d runs", a.Node,
+		return true, "ConfigurationRefused", fmt.Sprintf("Kafka rejects %[2]v while node %[1]d runs", a.Node,
 			strings.ReplaceAll(o.Err.Error(), "\n", "; "))
 	case actuate.TooLate:
 		return false, "TooLate", fmt.Sprintf("node %d is not %s now: %v", a.Node, what, o.Err)

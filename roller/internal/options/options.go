@@ -118,7 +118,7 @@ func (d *draft) check(r *settings.Reading) {
 		r.Fail(envCluster, fmt.Errorf("addresses are given without a Kafka cluster: set --cluster or %s, or remove the addresses", envCluster))
 	}
 	if len(d.Remotes) > 0 && d.RemotesFrom != "" {
-		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "set beside STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
+		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "conflicts with STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
 	}
 	if d.Command == "explain" && d.Node == "" {
 		r.Fail("NODE", errors.New("no node given: use roller explain NODE, with its id or the name of its pod"))

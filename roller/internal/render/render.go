@@ -77,7 +77,7 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 		fmt.Fprintln(w)
 	}
 	if p.Refilled {
-		fmt.Fprintln(w, "Batches are refilled: a broker goes as soon as the data allows it and it keeps none before it waiting.")
+		fmt.Fprintln(w, "Batches are refilled: a broker restarts as soon as availability allows it, if no earlier broker has to wait for it.")
 	}
 	fmt.Fprintln(w, summary(p))
 }
@@ -119,7 +119,7 @@ func summary(p roller.Plan) string {
 		if unwell+len(p.Unknown) == 0 && p.Unread == "" {
 			return fmt.Sprintf("Nothing to do: %d nodes are up to date.", len(p.Nodes))
 		}
-		return fmt.Sprintf("Nothing to do as far as is known. Of %d nodes, %d are not ready, and the state of %d is unknown.",
+		return fmt.Sprintf("No known node needs anything. Of %d nodes, %d are not ready, and the state of %d is unknown.",
 			len(p.Nodes), unwell,
 			len(p.Unknown))
 	}

@@ -144,7 +144,7 @@ func TestAPlanOfUnknownNodes(t *testing.T) {
 Node 2 may need something, because this is unknown: its configuration: the node was not asked.
 
 There may be other nodes: cluster east can't be read.
-Nothing to do as far as is known. Of 3 nodes, 1 are not ready, and the state of 1 is unknown.
+No known node needs anything. Of 3 nodes, 1 are not ready, and the state of 1 is unknown.
 `))
 }
 

@@ -99,7 +99,7 @@ func (w *watched) step(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-func (w *watched) told() (armed, changed bool, restored int, log string) {
+func (w *watched) reported() (armed, changed bool, restored int, log string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.armed, w.changed, w.restored, w.log.String()
@@ -115,7 +115,7 @@ func TestTheFirstPassFindsOutTheClusterAndArmsProtection(t *testing.T) {
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{ID: "A"}))
 	g.Expect(w.times()).To(Equal(1), "what is known is not asked again")
 	g.Expect(w.pinned).To(Equal([]string{"A"}))
-	armed, changed, _, log := w.told()
+	armed, changed, _, log := w.reported()
 	g.Expect(armed).To(BeTrue())
 	g.Expect(changed).To(BeFalse())
 	g.Expect(log).NotTo(ContainSubstring("level=WARN"))
@@ -126,7 +126,7 @@ func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 	g := NewWithT(t)
 	w := guard(&admin{err: away})
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{}))
-	armed, _, _, log := w.told()
+	armed, _, _, log := w.reported()
 	g.Expect(armed).To(BeFalse())
 	g.Expect(log).To(And(ContainSubstring("level=WARN"),
 		ContainSubstring(`msg="Unable to retrieve Kafka cluster ID. Cluster ID protection will be disabled"`),
@@ -139,13 +139,13 @@ func TestWithoutAnIDTheOperatorRunsOnUnprotectedAndArmsLater(t *testing.T) {
 		w.Own(t.Context())
 	}
 	g.Expect(w.times()).To(Equal(21))
-	_, _, _, log = w.told()
+	_, _, _, log = w.reported()
 	g.Expect(strings.Count(log, "level=WARN")).To(Equal(1), "told once")
 
 	w.set("A", nil)
 	w.step(lastRetry)
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{ID: "A"}))
-	armed, _, restored, log := w.told()
+	armed, _, restored, log := w.reported()
 	g.Expect(armed).To(BeTrue())
 	g.Expect(restored).To(Equal(1), "what waited for the id goes on at once")
 	g.Expect(log).To(ContainSubstring("Cluster id protection is armed"))
@@ -188,7 +188,7 @@ func TestWhatCannotBePinnedIsNotArmed(t *testing.T) {
 	g := NewWithT(t)
 	w := guard(&admin{id: "A", pinErr: errors.New("no")})
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{}))
-	armed, _, _, _ := w.told()
+	armed, _, _, _ := w.reported()
 	g.Expect(armed).To(BeFalse())
 }
 
@@ -219,7 +219,7 @@ func TestAPassThatEndsWaitsNoLonger(t *testing.T) {
 	cancel()
 	g.Eventually(ended).Should(Receive(Equal(ownership.Cluster{})))
 	g.Eventually(ended).Should(Receive(Equal(ownership.Cluster{})))
-	_, _, _, log := w.told()
+	_, _, _, log := w.reported()
 	g.Expect(log).To(BeEmpty(), "an end of the caller's is no failure of Kafka's")
 	close(a.wait)
 }
@@ -233,7 +233,7 @@ func TestAClusterThatChangesIsToldOnceAndNeverTakenForTheOwn(t *testing.T) {
 		w.Answered("B")
 	}
 	g.Expect(w.Own(t.Context())).To(Equal(ownership.Cluster{ID: "A", Answering: "B"}))
-	_, changed, _, log := w.told()
+	_, changed, _, log := w.reported()
 	g.Expect(changed).To(BeTrue())
 	g.Expect(strings.Count(log, "level=ERROR")).To(Equal(1))
 	g.Expect(log).To(And(ContainSubstring("the brokers answer as cluster 'B', not as 'A'"), ContainSubstring("Check the bootstrap address")))
@@ -244,7 +244,7 @@ func TestAClusterThatChangesIsToldOnceAndNeverTakenForTheOwn(t *testing.T) {
 
 	w.ask(t.Context())
 	g.Expect(w.Current()).To(Equal(ownership.Cluster{ID: "A"}))
-	_, changed, restored, log := w.told()
+	_, changed, restored, log := w.reported()
 	g.Expect(changed).To(BeFalse())
 	g.Expect(restored).To(Equal(1))
 	g.Expect(log).To(ContainSubstring("The operator's own Kafka cluster answers again"))

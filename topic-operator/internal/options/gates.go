@@ -22,7 +22,7 @@ func parseGates(text string) (map[string]bool, error) {
 		}
 		name := match[2]
 		if _, twice := gates[name]; twice {
-			return nil, settings.Invalid("duplicate key: "+name, "give each feature gate once")
+			return nil, settings.Invalid("duplicate key: "+name, "list each feature gate once")
 		}
 		gates[name] = match[1] == "+"
 	}

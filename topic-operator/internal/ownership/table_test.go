@@ -24,7 +24,7 @@ func key(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
-// facts returns the facts of a KafkaTopic that was never reconciled, for an operator that knows its cluster, with changes.
+// facts returns the facts of a new KafkaTopic in a known cluster, modified by changes.
 func facts(changes ...func(*ownership.Facts)) ownership.Facts {
 	f := ownership.Facts{
 		Object: ownership.Object{Key: key("ns", "orders"), Created: born, Selected: true, Managed: true, Asks: "orders"},

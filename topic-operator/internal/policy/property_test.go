@@ -70,8 +70,8 @@ func offences(list []entry) map[string]int {
 	return found
 }
 
-// told counts the problems of an error by rule.
-func told(err *IllegalError) map[string]int {
+// countByRule counts the problems of an error by rule.
+func countByRule(err *IllegalError) map[string]int {
 	found := map[string]int{"others": 0}
 	for _, problem := range err.Problems {
 		for mark, rule := range map[string]string{"list a prefix once": "disjoint", "must not overlap": "disjoint",
@@ -156,8 +156,8 @@ func TestRandomPoliciesAreJudgedByTheRulesAndMapEachTopicToOneNamespaceAtMost(t 
 			t.Fatalf("%s\nbreaks %v; Parse: %v", text, want, err)
 		}
 		if err != nil {
-			if got := told(illegal(t, string(text))); !equalCounts(got, want) {
-				t.Fatalf("%s\nbreaks %v; told %v", text, want, got)
+			if got := countByRule(illegal(t, string(text))); !equalCounts(got, want) {
+				t.Fatalf("%s\nbreaks %v; reported %v", text, want, got)
 			}
 			continue
 		}

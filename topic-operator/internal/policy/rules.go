@@ -42,7 +42,7 @@ func sameOwner(a, b grant) bool { return a.text == b.text && a.namespace == b.na
 
 func startsWith(a, b grant) bool { return strings.HasPrefix(b.text, a.text) }
 
-// clashes adds a problem for each grant of sorted that a clashes with. These grants must be the first ones of sorted.
+// clashes reports each grant that conflicts with a. The conflicting grants must form a prefix of sorted.
 func (f *findings) clashes(a grant, sorted []grant, clash func(a, b grant) bool, tell func(a, b grant) string) {
 	n := sort.Search(len(sorted), func(i int) bool { return !clash(a, sorted[i]) })
 	f.addEach(n, func(i int) string { return tell(a, sorted[i]) })

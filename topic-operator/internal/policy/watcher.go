@@ -38,13 +38,13 @@ type Watcher struct {
 	current  atomic.Pointer[Policy]
 
 	// inForce is the content of the policy in force.
-	inForce sighting
+	inForce observation
 	// seen is the last content of the file, judged the last one that was accepted or rejected.
-	seen, judged sighting
+	seen, judged observation
 }
 
-// sighting is the result of a check of the file.
-type sighting struct {
+// observation is the result of a check of the file.
+type observation struct {
 	content string
 	// problem is the reason why the file could not be read; empty if it could.
 	problem string
@@ -110,7 +110,7 @@ func (w *Watcher) look() {
 	rejectedBefore := w.judged != w.inForce
 	w.judged = now
 	if now == w.inForce {
-		w.settings.Log.Info("The namespace policy is back to the one in force", "file", w.path)
+		w.settings.Log.Info("Namespace policy file matches the policy in force again", "file", w.path)
 		w.rejected(nil)
 		return
 	}
@@ -138,16 +138,16 @@ func (w *Watcher) rejected(reason error) {
 	}
 }
 
-func (w *Watcher) read() sighting {
+func (w *Watcher) read() observation {
 	content, err := os.ReadFile(w.path)
 	if err != nil {
-		return sighting{problem: err.Error()}
+		return observation{problem: err.Error()}
 	}
-	return sighting{content: string(content)}
+	return observation{content: string(content)}
 }
 
 // parse parses the content of the file. Its errors name the file.
-func (w *Watcher) parse(seen sighting) (*Policy, error) {
+func (w *Watcher) parse(seen observation) (*Policy, error) {
 	if seen.problem != "" {
 		return nil, fmt.Errorf("read the namespace policy: %s: mount it there, or unset STRIMZI_NAMESPACE_POLICY_FILE", seen.problem)
 	}

@@ -15,7 +15,7 @@ type Spec struct {
 	Cgroup string
 	// Hierarchies are the cgroup hierarchies that the node sees.
 	Hierarchies []Hierarchy
-	// Scratch are folders of the machine that the node gets as its own empty ones, in memory.
+	// Scratch lists folders that are replaced by empty tmpfs mounts in the node.
 	Scratch []string
 	// Folders are the node's persistent folders: it maps their paths on the machine to their paths on the node.
 	Folders map[string]string

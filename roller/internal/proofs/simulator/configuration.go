@@ -310,8 +310,8 @@ func (r *run) rejection() string {
 		}
 		what := fmt.Sprintf("%s=%d is illegal", keyNames[key], n.config.wanted[key])
 		i := slices.IndexFunc(r.last.Nodes, func(a roller.Assessment) bool {
-			says := func(b roller.Block) bool { return b.Rule == roller.RuleConfig && strings.Contains(b.Why, what) }
-			return a.Node == n.ID && slices.ContainsFunc(a.Blocks, says)
+			reports := func(b roller.Block) bool { return b.Rule == roller.RuleConfig && strings.Contains(b.Why, what) }
+			return a.Node == n.ID && slices.ContainsFunc(a.Blocks, reports)
 		})
 		if i < 0 {
 			return ""

@@ -41,16 +41,16 @@ const (
 	faultSleep            = "sleep"              // the program is suspended before it acts, and another one takes over
 )
 
-// deed is a kind of step; its weight is how often it occurs.
-type deed struct {
+// stepKind is a kind of step; its weight is how often it occurs.
+type stepKind struct {
 	name   string
 	weight int
 	run    func(r *run, s Step)
 }
 
-// deeds returns all kinds of steps.
-func deeds() []deed {
-	return []deed{
+// stepKinds returns all kinds of steps.
+func stepKinds() []stepKind {
+	return []stepKind{
 		{"look", 60, (*run).look},
 		{"pass", 45, (*run).passes},
 		{"crash", 4, (*run).crashes},
@@ -113,14 +113,14 @@ func randomHistory(r *rand.Rand, s Shape, steps int) History {
 
 // randomStep returns the next step of a random history. Without faults it returns only looks, time, and actions of users.
 func randomStep(r *rand.Rand, faults bool, nodes int) Step {
-	all := deeds()
+	all := stepKinds()
 	total := 0
 	for _, d := range all {
 		total += d.weight
 	}
 	for {
 		n := r.IntN(total)
-		at := slices.IndexFunc(all, func(d deed) bool { n -= d.weight; return n < 0 })
+		at := slices.IndexFunc(all, func(d stepKind) bool { n -= d.weight; return n < 0 })
 		s := Step{Do: all[at].name, Node: r.IntN(nodes), Arg: r.IntN(1 << 16)}
 		calm := []string{"look", "pass", "revise", "request", "leader", "reassign", "create", "delete", "hold", "owner", "pause"}
 		disaster := s.Do == "expire" || s.Do == "wedge"

@@ -14,8 +14,8 @@ func (r *run) apply(s Step) {
 		"cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // shrinking removed the node
 	}
-	all := deeds()
-	at := slices.IndexFunc(all, func(d deed) bool { return d.name == s.Do })
+	all := stepKinds()
+	at := slices.IndexFunc(all, func(d stepKind) bool { return d.name == s.Do })
 	all[at].run(r, s)
 }
 
