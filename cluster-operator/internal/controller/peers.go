@@ -24,7 +24,7 @@ import (
 )
 
 // peers has the network provider make nodes reachable from other Kubernetes clusters, and resolves their endpoints. If the provider fails,
-// nodes keep their endpoints.
+// nodes keep their endpoints and the names in their certificates.
 func (p *pass) peers(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
@@ -38,6 +38,9 @@ func (p *pass) peers(ctx context.Context) error {
 	}
 	for _, n := range p.input.Topology.Nodes() {
 		f := found[n.ID]
+		if names := p.record.Names[n.ID]; f.Endpoints == nil && names != nil {
+			f.Names = names // without one of them, the node would get another certificate, and be restarted
+		}
 		f.Exists = slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID }) ||
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
 		f.Certified = p.certified(n, f.Endpoints)
@@ -48,7 +51,7 @@ func (p *pass) peers(ctx context.Context) error {
 	}
 	reach := model.ResolvePeers(p.kafka, p.input.Topology.Nodes(), p.record.Peers, found)
 	p.input.Stretch.Peers, p.input.Stretch.Names = reach.Peers, reach.Names
-	p.record.Peers = reach.Peers
+	p.record.Peers, p.record.Names = reach.Peers, reach.Names
 	if p.ending() {
 		p.input.Stretch.Ending = true
 		return nil
@@ -60,16 +63,20 @@ func (p *pass) peers(ctx context.Context) error {
 	return nil
 }
 
-// restorePeers takes what nodes advertise to each other from their ConfigMaps if the record is lost: an address that can't be resolved now
-// must not change on nodes that run.
+// restorePeers takes what nodes advertise to each other, and the names in their certificates, from their ConfigMaps if the record is lost:
+// an address that can't be resolved now must not change on nodes that run.
 func (p *pass) restorePeers() {
 	if p.recordMap() != nil {
 		return
 	}
-	p.record.Peers = model.Peers{}
+	p.record.Peers, p.record.Names = model.Peers{}, map[int32][]string{}
 	for _, l := range p.listed {
-		if at := model.PeersIn(p.site(l.Node.Cluster).facts.ConfigMap(l.Pod.Name)); at != nil {
+		config := p.site(l.Node.Cluster).facts.ConfigMap(l.Pod.Name)
+		if at := model.PeersIn(config); at != nil {
 			p.record.Peers[l.Node.ID] = at
+		}
+		if names := model.NamesIn(config); names != nil {
+			p.record.Names[l.Node.ID] = names
 		}
 	}
 }
@@ -243,7 +250,8 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 				return nil, fmt.Errorf("watch objects of kind %s: %w", key.Kind, err)
 			}
 		}
-		if outcome == apply.Changed { // what it was before, such as a node port that a user changed, leads nowhere any more
+		// What it was before, such as a node port that a user changed, leads nowhere any more.
+		if outcome == apply.Changed || outcome == apply.Created {
 			present := &unstructured.Unstructured{}
 			present.SetGroupVersionKind(wanted.GroupVersionKind())
 			if err := s.live.Get(ctx, client.ObjectKeyFromObject(wanted), present); err != nil {

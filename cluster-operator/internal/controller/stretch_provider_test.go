@@ -2,9 +2,12 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
@@ -36,6 +41,13 @@ func (l liar) Resolve(ctx context.Context, r network.Request, observed []network
 		found = l.resolve(found)
 	}
 	return found, err
+}
+
+// failing is a provider that fails.
+type failing struct{ network.Provider }
+
+func (failing) Plan(context.Context, network.Request) ([]network.Object, error) {
+	return nil, errors.New("out of order")
 }
 
 func TestAProviderThatLiesChangesNothing(t *testing.T) {
@@ -159,4 +171,57 @@ func TestWhatAProviderPlannedGoesOnTheWayBack(t *testing.T) {
 	w.settle()
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(slice), slice)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+// certificates returns the versions of the Secrets of nodes, which change with their certificates.
+func (w *stretchedWorld) certificates() map[string]string {
+	w.t.Helper()
+	versions := map[string]string{}
+	for _, pod := range []string{"my-cluster-central-0", "my-cluster-east-1", "my-cluster-west-2"} {
+		secret := &corev1.Secret{}
+		w.get(secret, pod)
+		versions[pod] = secret.ResourceVersion
+	}
+	return versions
+}
+
+func TestNamesFromTheProviderStayWhileTheyAreUnknown(t *testing.T) {
+	w := newStretchedWorld(t)
+	var pending map[int32]string
+	w.r.Stretching.Provider = liar{Provider: w.r.Stretching.Provider, resolve: func(r network.Resolution) network.Resolution {
+		pending = r.Pending
+		for id := range r.Endpoints {
+			r.Names[id] = []string{fmt.Sprintf("node-%d.example.com", id), "all.example.com"}
+		}
+		return r
+	}}
+	w.form()
+	secret := &corev1.Secret{}
+	w.get(secret, "my-cluster-west-2")
+	_, named := pki.Certifies(secret, "my-cluster-west-2", []string{"node-2.example.com", "all.example.com"})
+	w.Expect(named).To(BeTrue())
+	before := w.certificates()
+
+	west := w.members["west"]
+	west.lost = true
+	w.pass()
+	w.Expect(w.certificates()).To(Equal(before), "west is away")
+	west.lost = false
+	w.settle()
+	w.Expect(w.certificates()).To(Equal(before), "west is back")
+
+	service := &corev1.Service{ObjectMeta: w.named("my-cluster-east-1-nodeport")}
+	w.Expect(w.members["east"].Delete(t.Context(), service)).To(Succeed())
+	w.pass()
+	w.Expect(w.certificates()).To(Equal(before), "a planned object was deleted")
+	w.Expect(pending).To(BeEmpty(), "the pass that creates a planned object shows it to the provider")
+
+	w.r.Stretching.Provider = failing{w.r.Stretching.Provider}
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
+	w.Expect(w.certificates()).To(Equal(before), "the provider fails")
+
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
+	w.pass()
+	w.Expect(w.certificates()).To(Equal(before), "the record is lost, too")
 }

@@ -14,7 +14,7 @@ import (
 type Found struct {
 	// Endpoints are where its ports can be reached now; nil while that is unknown.
 	Endpoints map[string]Endpoint
-	// Names are further names of it, for its certificate.
+	// Names are further names of it, for its certificate; those of before while Endpoints are unknown.
 	Names []string
 	// Waits describes what Endpoints wait for.
 	Waits string
@@ -28,7 +28,7 @@ type Found struct {
 type Reach struct {
 	// Peers are the endpoints that nodes advertise.
 	Peers Peers
-	// Names are the names in certificates of nodes, in addition to the hosts of Peers.
+	// Names are the names in certificates of nodes, in addition to the hosts of Peers, sorted.
 	Names map[int32][]string
 	// Waits lists what a change of Peers waits for, sorted.
 	Waits []string
@@ -51,7 +51,7 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 		if at == nil {
 			at = complete(kafka, n, inUse[n.ID])
 		}
-		r.Names[n.ID] = slices.Concat(f.Names, hosts(at))
+		r.Names[n.ID] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.Names, hosts(at)))))
 		switch {
 		case at == nil:
 			// One that exists has addresses that other Kubernetes clusters don't know, and controllers are in the configuration of all nodes.
