@@ -225,3 +225,37 @@ func TestNamesFromTheProviderStayWhileTheyAreUnknown(t *testing.T) {
 	w.pass()
 	w.Expect(w.certificates()).To(Equal(before), "the record is lost, too")
 }
+
+func TestANewListenerIsReachedFromOtherKubernetesClusters(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	add := func(name string, port int32) {
+		k := w.kafka()
+		k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: name, Port: port, Type: v1.ListenerInternal})
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	}
+	advertised := func(id, pod string) string { return w.setting(id, pod, "advertised.listeners") }
+	w.members["west"].lost = true
+	add("one", 9095)
+	w.pass()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(MatchRegexp(`ONE-9095://192\.0\.2\.1:3\d{4}`))
+	w.Expect(advertised("east", "my-cluster-east-1")).To(MatchRegexp(`ONE-9095://192\.0\.2\.2:3\d{4}`))
+	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "ListenerNotReady")))
+	now := advertised("central", "my-cluster-central-0")
+	w.members["west"].lost = false
+	w.settle()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(Equal(now), "it is restarted once")
+	w.Expect(advertised("west", "my-cluster-west-2")).To(MatchRegexp(`ONE-9095://192\.0\.2\.3:3\d{4}`))
+
+	honest := w.r.Stretching.Provider
+	w.r.Stretching.Provider = failing{honest}
+	add("two", 9096)
+	w.settle()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(Equal(now), "the listener waits, and no node is restarted")
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "ListenerNotReady"),
+		HaveField("Message", ContainSubstring("Listener two is not reachable yet: ")))))
+	w.r.Stretching.Provider = honest
+	w.settle()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(MatchRegexp(`TWO-9096://192\.0\.2\.1:3\d{4}`))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
