@@ -114,11 +114,12 @@ func (p *pass) clusterOf(id string) string {
 	return id
 }
 
-// request returns the request to the provider.
+// request returns the request to the provider, and remembers the API versions that it names.
 func (p *pass) request(ctx context.Context) network.Request {
 	r := network.Request{
 		Namespace: p.kafka.Namespace, Kafka: p.kafka.Name, Service: model.BrokersService(p.kafka.Name), Known: network.Endpoints{},
 	}
+	p.told = map[string][]string{}
 	for _, n := range p.input.Topology.Nodes() {
 		node := network.Node{ID: n.ID, Pod: p.input.Topology.PodName(n), Cluster: p.clusterID(n.Cluster)}
 		for _, port := range model.PeerPorts(p.kafka, n) {
@@ -126,7 +127,8 @@ func (p *pass) request(ctx context.Context) network.Request {
 		}
 		r.Nodes = append(r.Nodes, node)
 		if !slices.ContainsFunc(r.Clusters, func(c network.Cluster) bool { return c.ID == node.Cluster }) {
-			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.apiVersions(ctx, n.Cluster)})
+			p.told[n.Cluster] = p.apiVersions(ctx, n.Cluster)
+			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.told[n.Cluster]})
 		}
 		if at := p.record.Peers[n.ID]; at != nil {
 			r.Known[n.ID] = map[string]network.Endpoint{}

@@ -122,7 +122,14 @@ func endpointSlices(clusters ...string) func([]network.Object) []network.Object 
 func TestWhatAProviderDoesNotPlanAnyMoreIsDeleted(t *testing.T) {
 	w := newStretchedWorld(t)
 	served := []string{"v1", "discovery.k8s.io/v1"}
-	w.r.Stretching.APIVersions = func(context.Context, Member) []string { return served }
+	first := map[string]bool{} // of these clusters, what they serve is not known when it is asked for the first time
+	w.r.Stretching.APIVersions = func(_ context.Context, m Member) []string {
+		if first[m.ID()] {
+			delete(first, m.ID())
+			return nil
+		}
+		return served
+	}
 	honest := w.r.Stretching.Provider
 	slicesIn := func(id string) []string {
 		var list discoveryv1.EndpointSliceList
@@ -141,6 +148,12 @@ func TestWhatAProviderDoesNotPlanAnyMoreIsDeleted(t *testing.T) {
 	plan("central", "east")
 	w.Expect(slicesIn("central")).To(ConsistOf("nodes"))
 	w.Expect(slicesIn("east")).To(ConsistOf("nodes"))
+
+	w.r.Stretching.Provider = liar{Provider: honest, plan: endpointSlices("central")}
+	first["east"] = true
+	w.pass()
+	w.Expect(first).To(BeEmpty())
+	w.Expect(slicesIn("east")).To(ConsistOf("nodes"), "the API versions were not known when the provider planned, and are now")
 
 	api := served
 	served = nil
