@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -244,7 +245,11 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 			}
 		}
 		outcome, err := p.applyOver(ctx, s, wanted, live)
-		if err != nil {
+		switch {
+		case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
+			p.warnOfRefused(id, key, err)
+			outcome = apply.Unchanged
+		case err != nil:
 			return nil, err
 		}
 		if !facts.Generated(key.Kind) {
@@ -270,6 +275,13 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 	}
 	return observed, nil
+}
+
+// warnOfRefused says that an API server refuses a planned object. Only the nodes that it makes reachable wait for it.
+func (p *pass) warnOfRefused(cluster string, key facts.Key, err error) {
+	p.warn("PlannedObjectRefused", fmt.Sprintf("In cluster '%s': %s %s, which network provider %s planned, was refused: %v. Nodes that run "+
+		"keep the address that it gave them, and new ones wait for it", cluster, key.Kind, key.Name, p.Stretching.ProviderName, err))
+	p.requeueAfter(time.Minute) // nothing reports what it was refused for
 }
 
 // observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones.

@@ -272,3 +272,34 @@ func TestANewListenerIsReachedFromOtherKubernetesClusters(t *testing.T) {
 	w.Expect(advertised("central", "my-cluster-central-0")).To(MatchRegexp(`TWO-9096://192\.0\.2\.1:3\d{4}`))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
+
+func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	for i, c := range []struct{ id, pod string }{{"east", "my-cluster-east-1"}, {"central", "my-cluster-central-0"}} {
+		t.Run(c.id, func(t *testing.T) {
+			service := &corev1.Service{}
+			w.in(c.id, service, c.pod+"-nodeport")
+			w.Expect(w.members[c.id].Delete(t.Context(), service)).To(Succeed())
+			other := &corev1.Service{ObjectMeta: w.named("other"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+				Ports: []corev1.ServicePort{{Port: 80, NodePort: service.Spec.Ports[0].NodePort}}}}
+			w.Expect(w.members[c.id].Create(t.Context(), other)).To(Succeed())
+			hours := fmt.Sprint(i + 1)
+			w.configure("log.retention.hours", hours)
+			w.pass()
+			w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "PlannedObjectRefused"), HaveField("Message",
+				And(ContainSubstring("In cluster '"+c.id+"': Service "+c.pod+"-nodeport"), ContainSubstring("already allocated"))))))
+			w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Type", "Degraded")))
+			for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1", "west": "my-cluster-west-2"} {
+				w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal(hours), id)
+				w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters), id)
+			}
+			w.Expect(w.members[c.id].Delete(t.Context(), other)).To(Succeed())
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.in(c.id, &corev1.Service{}, c.pod+"-nodeport")
+			w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+		})
+	}
+}
