@@ -88,6 +88,7 @@ func (p *pass) run(ctx context.Context) error {
 		{"validate", p.validate, true},
 		{"size of StrimziPodSets", p.checkSizes, true},
 		{"write pool statuses", p.writePools, false},
+		{"check the network provider", p.checkProvider, true},
 		{"claim other Kubernetes clusters", p.claim, false},
 		{"services", p.services, true},
 		{"certificate authorities", p.authorities, false},

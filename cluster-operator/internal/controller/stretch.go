@@ -316,6 +316,16 @@ func (p *pass) firstAway() error {
 	return nil
 }
 
+// checkProvider fails if the nodes use another network provider than the operator.
+func (p *pass) checkProvider(context.Context) error {
+	if p.input.Stretch == nil || p.record.Provider == "" || p.record.Provider == p.Stretching.ProviderName {
+		return nil
+	}
+	return stalled("ProviderChangeForbidden",
+		"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
+			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
+}
+
 // claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the
 // Kafka object, writes the planned objects into the record, and creates the anchor in each cluster.
 func (p *pass) claim(ctx context.Context) error {
@@ -324,11 +334,6 @@ func (p *pass) claim(ctx context.Context) error {
 	}
 	if err := p.checkFirst(); err != nil {
 		return err
-	}
-	if p.record.Provider != "" && p.record.Provider != p.Stretching.ProviderName {
-		return stalled("ProviderChangeForbidden",
-			"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
-				"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
 	}
 	if err := p.writeOwner(ctx); err != nil {
 		return err
