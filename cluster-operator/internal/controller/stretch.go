@@ -146,8 +146,8 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	for _, id := range left {
 		concerned[id] = true
 	}
-	// Where the Kafka has something, only the record knows. Before there is one, another Kafka of this name may be anywhere.
-	lost := len(p.record.Clusters) == 0
+	// Where the Kafka has something, only its record knows. Before there is one, another Kafka of this name may be anywhere.
+	lost := p.record.Kafka != p.kafka.UID
 	var opened []*site
 	for _, m := range p.Stretching.Members() {
 		if m.Home() || !concerned[m.ID()] && !lost {
@@ -298,10 +298,10 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst fails if there is no record while a Kubernetes cluster is away: that cluster may already have nodes, or another Kafka of this
-// name.
+// checkFirst fails if there is no record of this Kafka while a Kubernetes cluster is away: that cluster may already have nodes, or another
+// Kafka of this name.
 func (p *pass) checkFirst() error {
-	if len(p.record.Clusters) > 0 {
+	if p.record.Kafka == p.kafka.UID {
 		return nil
 	}
 	return p.firstAway()
