@@ -127,9 +127,6 @@ func (o *orphans) forget(name types.NamespacedName) {
 // left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, it belongs to another Kafka,
 // or it is unknown.
 func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
-	if m.Home() || m.Status().State != clusters.Connected {
-		return nil, nil
-	}
 	left, err := anchor(ctx, m.APIReader(), name)
 	if err != nil || left == nil || left.DeletionTimestamp != nil {
 		return nil, err
@@ -143,7 +140,7 @@ func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedNa
 
 // sweep deletes what a Kafka left in other Kubernetes clusters whose object was deleted without its finalizer. Only what names this very
 // Kubernetes cluster as its holder is this operator's to delete. It waits for two intervals: an object that was restored from a backup
-// takes its nodes over again.
+// takes its nodes over again. A Kubernetes cluster that fails holds up no other.
 func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next time.Duration, err error) {
 	if r.Stretching == nil || r.Stretching.home() == nil {
 		return 0, nil
@@ -152,33 +149,47 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 		r.orphans.forget(name)
 		return 0, err // it exists but this operator does not watch it, or that is unknown
 	}
-	found := false
-	for _, m := range r.Stretching.Members() {
-		left, err := r.left(ctx, m, name)
-		if err != nil {
-			return awayDelay, err
+	swept := askRemotes(r, func(m Member) (sweeping, error) { return r.sweepIn(ctx, m, name) })
+	found, errs := false, []error(nil)
+	for _, s := range swept {
+		found = found || s.value.found || s.err != nil
+		if s.err != nil {
+			errs = append(errs, fmt.Errorf("sweep cluster '%s': %w", s.member.ID(), s.err))
 		}
-		if left == nil {
-			continue
-		}
-		found = true
-		if wait := r.orphans.first(name, r.Now()).Add(2 * r.Interval).Sub(r.Now()); wait > 0 {
-			next = wait
-			continue
-		}
-		c, err := m.Client()
-		if err != nil {
-			return awayDelay, err
-		}
-		log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", left.Name)
-		err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
-			client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if client.IgnoreNotFound(err) != nil {
-			return awayDelay, err
+		if next == 0 || s.value.next > 0 && s.value.next < next {
+			next = s.value.next
 		}
 	}
 	if !found {
 		r.orphans.forget(name)
 	}
-	return next, nil
+	return next, errors.Join(errs...)
+}
+
+// sweeping is what a sweep found in a Kubernetes cluster: whether something is left there, and after how long to go on.
+type sweeping struct {
+	found bool
+	next  time.Duration
+}
+
+// sweepIn is sweep for one Kubernetes cluster.
+func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.NamespacedName) (sweeping, error) {
+	if m.Status().State != clusters.Connected {
+		return sweeping{next: awayDelay}, nil // a cluster that returns wakes only Kafkas that exist
+	}
+	left, err := r.left(ctx, m, name)
+	if err != nil || left == nil {
+		return sweeping{}, err
+	}
+	if wait := r.orphans.first(name, r.Now()).Add(2 * r.Interval).Sub(r.Now()); wait > 0 {
+		return sweeping{true, wait}, nil
+	}
+	c, err := m.Client()
+	if err != nil {
+		return sweeping{}, err
+	}
+	log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", left.Name)
+	err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	return sweeping{found: true}, client.IgnoreNotFound(err)
 }

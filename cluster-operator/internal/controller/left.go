@@ -146,10 +146,7 @@ func (p *pass) recordedNodes() (in []string, of types.UID, err error) {
 			in = append(in, id)
 		}
 	}
-	if of = r.Kafka; of == "" && len(in) > 0 && ownedBy(p.recordMap(), p.kafka.UID) {
-		of = p.kafka.UID
-	}
-	return in, of, nil
+	return in, r.Kafka, nil
 }
 
 // anchoredBy returns the Kafka object that the anchor in a Kubernetes cluster names, "" if there is no anchor of this central cluster. A

@@ -48,8 +48,10 @@ type pass struct {
 	remembered []topology.Node
 	record     record
 	owner      ownership.Owner
-	// planned reports that all objects are known that the network provider wants.
+	// planned reports that all objects are known that the network provider wants, and told are the API versions of clusters with nodes that
+	// it planned them by.
 	planned bool
+	told    map[string][]string
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	hold map[int32]string
 	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their
@@ -103,6 +105,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"validate", p.validate, true},
 		{"size of StrimziPodSets", p.checkSizes, true},
 		{"write pool statuses", p.writePools, false},
+		{"check the network provider", p.checkProvider, true},
 		{"claim other Kubernetes clusters", p.claim, false},
 		{"services", p.services, true},
 		{"certificate authorities", p.authorities, false},

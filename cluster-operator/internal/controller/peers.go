@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,7 +25,7 @@ import (
 )
 
 // peers has the network provider make nodes reachable from other Kubernetes clusters, and resolves their endpoints. If the provider fails,
-// nodes keep their endpoints.
+// nodes keep their endpoints and the names in their certificates.
 func (p *pass) peers(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
@@ -38,6 +39,9 @@ func (p *pass) peers(ctx context.Context) error {
 	}
 	for _, n := range p.input.Topology.Nodes() {
 		f := found[n.ID]
+		if names := p.record.Names[n.ID]; f.Endpoints == nil && names != nil {
+			f.Names = names // without one of them, the node would get another certificate, and be restarted
+		}
 		f.Exists = slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID }) ||
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
 		f.Certified = p.certified(n, f.Endpoints)
@@ -48,7 +52,7 @@ func (p *pass) peers(ctx context.Context) error {
 	}
 	reach := model.ResolvePeers(p.kafka, p.input.Topology.Nodes(), p.record.Peers, found)
 	p.input.Stretch.Peers, p.input.Stretch.Names = reach.Peers, reach.Names
-	p.record.Peers = reach.Peers
+	p.record.Peers, p.record.Names = reach.Peers, reach.Names
 	if p.ending() {
 		p.input.Stretch.Ending = true
 		return nil
@@ -60,16 +64,20 @@ func (p *pass) peers(ctx context.Context) error {
 	return nil
 }
 
-// restorePeers takes what nodes advertise to each other from their ConfigMaps if the record is lost: an address that can't be resolved now
-// must not change on nodes that run.
+// restorePeers takes what nodes advertise to each other, and the names in their certificates, from their ConfigMaps if the record is lost:
+// an address that can't be resolved now must not change on nodes that run.
 func (p *pass) restorePeers() {
 	if p.recordMap() != nil {
 		return
 	}
-	p.record.Peers = model.Peers{}
+	p.record.Peers, p.record.Names = model.Peers{}, map[int32][]string{}
 	for _, l := range p.listed {
-		if at := model.PeersIn(p.site(l.Node.Cluster).facts.ConfigMap(l.Pod.Name)); at != nil {
+		config := p.site(l.Node.Cluster).facts.ConfigMap(l.Pod.Name)
+		if at := model.PeersIn(config); at != nil {
 			p.record.Peers[l.Node.ID] = at
+		}
+		if names := model.NamesIn(config); names != nil {
+			p.record.Names[l.Node.ID] = names
 		}
 	}
 }
@@ -107,11 +115,12 @@ func (p *pass) clusterOf(id string) string {
 	return id
 }
 
-// request returns the request to the provider.
+// request returns the request to the provider, and remembers the API versions that it names.
 func (p *pass) request(ctx context.Context) network.Request {
 	r := network.Request{
 		Namespace: p.kafka.Namespace, Kafka: p.kafka.Name, Service: model.BrokersService(p.kafka.Name), Known: network.Endpoints{},
 	}
+	p.told = map[string][]string{}
 	for _, n := range p.input.Topology.Nodes() {
 		node := network.Node{ID: n.ID, Pod: p.input.Topology.PodName(n), Cluster: p.clusterID(n.Cluster)}
 		for _, port := range model.PeerPorts(p.kafka, n) {
@@ -119,7 +128,8 @@ func (p *pass) request(ctx context.Context) network.Request {
 		}
 		r.Nodes = append(r.Nodes, node)
 		if !slices.ContainsFunc(r.Clusters, func(c network.Cluster) bool { return c.ID == node.Cluster }) {
-			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.apiVersions(ctx, n.Cluster)})
+			p.told[n.Cluster] = p.apiVersions(ctx, n.Cluster)
+			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.told[n.Cluster]})
 		}
 		if at := p.record.Peers[n.ID]; at != nil {
 			r.Known[n.ID] = map[string]network.Endpoint{}
@@ -235,7 +245,11 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 			}
 		}
 		outcome, err := p.applyOver(ctx, s, wanted, live)
-		if err != nil {
+		switch {
+		case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
+			p.warnOfRefused(id, key, err)
+			outcome = apply.Unchanged
+		case err != nil:
 			return nil, err
 		}
 		if !facts.Generated(key.Kind) {
@@ -243,7 +257,8 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 				return nil, fmt.Errorf("watch objects of kind %s: %w", key.Kind, err)
 			}
 		}
-		if outcome == apply.Changed { // what it was before, such as a node port that a user changed, leads nowhere any more
+		// What it was before, such as a node port that a user changed, leads nowhere any more.
+		if outcome == apply.Changed || outcome == apply.Created {
 			present := &unstructured.Unstructured{}
 			present.SetGroupVersionKind(wanted.GroupVersionKind())
 			if err := s.live.Get(ctx, client.ObjectKeyFromObject(wanted), present); err != nil {
@@ -260,6 +275,13 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 	}
 	return observed, nil
+}
+
+// warnOfRefused says that an API server refuses a planned object. Only the nodes that it makes reachable wait for it.
+func (p *pass) warnOfRefused(cluster string, key facts.Key, err error) {
+	p.warn("PlannedObjectRefused", fmt.Sprintf("In cluster '%s': %s %s, which network provider %s planned, was refused: %v. Nodes that run "+
+		"keep the address that it gave them, and new ones wait for it", cluster, key.Kind, key.Name, p.Stretching.ProviderName, err))
+	p.requeueAfter(time.Minute) // nothing reports what it was refused for
 }
 
 // observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones.

@@ -50,11 +50,11 @@ func group(o planned) string {
 	return version.Group
 }
 
-// prunePlanned deletes the objects that the provider planned in a Kubernetes cluster in an earlier pass and no longer plans. It keeps
-// objects whose kind it can't map to an API version of the cluster.
+// prunePlanned deletes the objects that the provider planned in a Kubernetes cluster in an earlier pass and no longer plans. If it was not
+// told the API versions of a cluster with nodes, it may have planned less for lack of them, and all objects there stay.
 func (p *pass) prunePlanned(ctx context.Context, s *site) error {
-	if len(p.apiVersions(ctx, s.cluster)) == 0 {
-		return nil // the provider may have planned less for lack of them
+	if told, asked := p.told[s.cluster]; asked && len(told) == 0 {
+		return nil
 	}
 	return p.deletePlanned(ctx, s, func(o planned) bool { return s.kept[o.key()] })
 }

@@ -21,6 +21,8 @@ type record struct {
 	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
 	Peers    model.Peers `json:"peers"`
 	Provider string      `json:"provider"`
+	// Names are the names from the network provider in the certificates of nodes.
+	Names map[int32][]string `json:"names,omitempty"`
 	// Planned are the planned objects of kinds that the operator itself does not create.
 	Planned []planned `json:"planned,omitempty"`
 	// Owner and Epoch are the identity under which the Kafka owns objects there, in case the annotations of the Kafka object are lost.
@@ -60,6 +62,9 @@ func (p *pass) readRecord() (record, error) {
 			"ConfigMap %s/%s can't be read (%s): restore its %s, which lists what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, c.Name, err, recordKey)
 	}
+	if r.Kafka == "" && ownedBy(c, p.kafka.UID) {
+		r.Kafka = p.kafka.UID
+	}
 	return r, nil
 }
 
@@ -73,8 +78,8 @@ func (p *pass) recall() {
 
 // writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
 func (p *pass) writeRecord(ctx context.Context) error {
-	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Provider: p.Stretching.ProviderName,
-		Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
+	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Names: p.record.Names,
+		Provider: p.Stretching.ProviderName, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r

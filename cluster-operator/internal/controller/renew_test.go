@@ -248,40 +248,53 @@ func (h *history) judgeExpiry() {
 }
 
 func TestCertificatesInOtherKubernetesClustersAreRenewedThoughAKafkaIsInvalid(t *testing.T) {
-	w := newStretchedWorld(t)
-	w.form()
-	served := func(id string) (end time.Time, thumbprint string) {
-		set, secret := &podset.StrimziPodSet{}, &corev1.Secret{}
-		w.in(id, set, "my-cluster-"+id)
-		for _, pod := range listedBy(t, set) {
-			w.in(id, secret, pod.Name)
-			end, thumbprint = certificate(w.WithT, secret).NotAfter, pod.Annotations[nodeThumbprint]
-		}
-		return end, thumbprint
+	for name, c := range map[string]struct {
+		spoil, mend func(*stretchedWorld)
+		message     string
+	}{
+		"an invalid Kafka": {
+			func(w *stretchedWorld) { w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" }) },
+			func(w *stretchedWorld) { w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" }) },
+			"Unsupported Kafka.spec.kafka.version: 1.0.0",
+		},
+		"another network provider": {
+			func(w *stretchedWorld) { w.r.Stretching.ProviderName = "mcs" },
+			func(w *stretchedWorld) { w.r.Stretching.ProviderName = "nodeport" },
+			"the operator is configured for mcs",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			served := func(id string) (end time.Time, thumbprint string) {
+				set, secret := &podset.StrimziPodSet{}, &corev1.Secret{}
+				w.in(id, set, "my-cluster-"+id)
+				for _, pod := range listedBy(t, set) {
+					w.in(id, secret, pod.Name)
+					end, thumbprint = certificate(w.WithT, secret).NotAfter, pod.Annotations[nodeThumbprint]
+				}
+				return end, thumbprint
+			}
+			c.spoil(w)
+			w.now = w.now.AddDate(0, 0, 350)
+			_, west := served("west")
+			w.members["west"].lost = true
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Message", ContainSubstring(c.message)))
+			for _, id := range []string{"central", "east"} {
+				end, _ := served(id)
+				w.Expect(end).To(BeTemporally(">", w.now.AddDate(0, 0, 300)), id)
+			}
+			w.members["west"].lost = false
+			_, now := served("west")
+			w.Expect(now).To(Equal(west))
+			w.settle()
+			end, now := served("west")
+			w.Expect(end).To(BeTemporally(">", w.now.AddDate(0, 0, 300)))
+			w.Expect(now).NotTo(Equal(west))
+			c.mend(w)
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+		})
 	}
-	version := func(v string) {
-		k := w.kafka()
-		k.Spec.Kafka.Version = v
-		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	}
-	version("1.0.0")
-	w.now = w.now.AddDate(0, 0, 350)
-	_, west := served("west")
-	w.members["west"].lost = true
-	w.pass()
-	w.Expect(w.ready()).To(HaveField("Message", ContainSubstring("Unsupported Kafka.spec.kafka.version: 1.0.0")))
-	for _, id := range []string{"central", "east"} {
-		end, _ := served(id)
-		w.Expect(end).To(BeTemporally(">", w.now.AddDate(0, 0, 300)), id)
-	}
-	w.members["west"].lost = false
-	_, now := served("west")
-	w.Expect(now).To(Equal(west))
-	w.settle()
-	end, now := served("west")
-	w.Expect(end).To(BeTemporally(">", w.now.AddDate(0, 0, 300)))
-	w.Expect(now).NotTo(Equal(west))
-	version("")
-	w.settle()
-	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }

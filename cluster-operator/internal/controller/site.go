@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -130,16 +129,17 @@ func (p *pass) eachHost(do func(*site) error) error {
 
 // describeClusters writes the Kubernetes clusters of the Kafka and their states into the status.
 func (p *pass) describeClusters() {
-	if p.Stretching == nil || p.kafka.Annotations[v1.AnnotationStretch] != "true" || p.sites == nil {
+	if p.Stretching == nil || !p.stretched() || p.sites == nil {
 		return
 	}
 	in := &status.Stretch{Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Formed: p.record.Provider != ""}
 	for _, s := range p.sites {
-		c := status.Cluster{ID: p.clusterID(s.cluster), Nodes: ids(p.input.Topology.In(s.cluster))}
+		c := status.Cluster{ID: p.clusterID(s.cluster), Nodes: ids(p.nodesIn(s.cluster))}
 		for _, set := range s.facts.PodSets() {
 			c.Ready += set.Status.ReadyPods
 		}
-		if s.cluster == topology.Home || p.hosts(s.cluster) || len(c.Nodes) > 0 {
+		_, recorded := p.record.Clusters[s.cluster]
+		if s.cluster == topology.Home || p.hosts(s.cluster) || len(c.Nodes) > 0 || recorded && p.status.Topology == nil {
 			in.Clusters = append(in.Clusters, c)
 		}
 	}
@@ -148,6 +148,19 @@ func (p *pass) describeClusters() {
 			LastSeen: a.member.LastSeen})
 	}
 	p.status.Stretch = in
+}
+
+// nodesIn returns the nodes in a Kubernetes cluster: those that are wanted, or those that exist if the pass ended before that was decided.
+func (p *pass) nodesIn(cluster string) (nodes []topology.Node) {
+	if p.status.Topology != nil {
+		return p.input.Topology.In(cluster)
+	}
+	for _, l := range p.listed {
+		if l.Node.Cluster == cluster {
+			nodes = append(nodes, l.Node)
+		}
+	}
+	return nodes
 }
 
 func ids(nodes []topology.Node) []int32 {

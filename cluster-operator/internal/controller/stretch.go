@@ -169,8 +169,8 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	for _, id := range left {
 		concerned[id] = true
 	}
-	// Where the Kafka has something, only the record knows. Before there is one, another Kafka of this name may be anywhere.
-	lost := len(p.record.Clusters) == 0
+	// Where the Kafka has something, only its record knows. Before there is one, another Kafka of this name may be anywhere.
+	lost := p.record.Kafka != p.kafka.UID
 	var opened []*site
 	for _, m := range p.Stretching.Members() {
 		if m.Home() || !concerned[m.ID()] && !lost {
@@ -321,10 +321,10 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst fails if there is no record while a Kubernetes cluster is away: that cluster may already have nodes, or another Kafka of this
-// name.
+// checkFirst fails if there is no record of this Kafka while a Kubernetes cluster is away: that cluster may already have nodes, or another
+// Kafka of this name.
 func (p *pass) checkFirst() error {
-	if len(p.record.Clusters) > 0 {
+	if p.record.Kafka == p.kafka.UID {
 		return nil
 	}
 	return p.firstAway()
@@ -339,6 +339,16 @@ func (p *pass) firstAway() error {
 	return nil
 }
 
+// checkProvider fails if the nodes use another network provider than the operator.
+func (p *pass) checkProvider(context.Context) error {
+	if p.input.Stretch == nil || p.record.Provider == "" || p.record.Provider == p.Stretching.ProviderName {
+		return nil
+	}
+	return stalled("ProviderChangeForbidden",
+		"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
+			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
+}
+
 // claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the
 // Kafka object, writes the planned objects into the record, and creates the anchor in each cluster.
 func (p *pass) claim(ctx context.Context) error {
@@ -347,11 +357,6 @@ func (p *pass) claim(ctx context.Context) error {
 	}
 	if err := p.checkFirst(); err != nil {
 		return err
-	}
-	if p.record.Provider != "" && p.record.Provider != p.Stretching.ProviderName {
-		return stalled("ProviderChangeForbidden",
-			"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
-				"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
 	}
 	if err := p.writeOwner(ctx); err != nil {
 		return err

@@ -342,3 +342,29 @@ func TestAKafkaInOneKubernetesClusterDoesNotNeedTheOthers(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.Expect(w.setting("central", "my-cluster-a-0", "log.retention.hours")).To(Equal("1"))
 }
+
+func TestTheRecordOfAnEarlierKafkaIsNotANewOnes(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.unfinished()
+	w.create(stretchedKafka())
+	w.members["west"].lost = true
+	before := w.all()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "ConnectivityError"), HaveField("Message", ContainSubstring("'west'"))))
+	w.Expect(made(w.all())).To(Equal(made(before)), "west may have another Kafka of this name, or nodes of a third one")
+}
+
+func TestAStretchedKafkaInTheCentralKubernetesClusterDoesNotNeedTheOthers(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.members["east"].lost, w.members["west"].lost = true, true
+	w.configure("log.retention.hours", "1")
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("central", "my-cluster-a-0", "log.retention.hours")).To(Equal("1"))
+}

@@ -2,9 +2,12 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
@@ -36,6 +41,13 @@ func (l liar) Resolve(ctx context.Context, r network.Request, observed []network
 		found = l.resolve(found)
 	}
 	return found, err
+}
+
+// failing is a provider that fails.
+type failing struct{ network.Provider }
+
+func (failing) Plan(context.Context, network.Request) ([]network.Object, error) {
+	return nil, errors.New("out of order")
 }
 
 func TestAProviderThatLiesChangesNothing(t *testing.T) {
@@ -110,7 +122,14 @@ func endpointSlices(clusters ...string) func([]network.Object) []network.Object 
 func TestWhatAProviderDoesNotPlanAnyMoreIsDeleted(t *testing.T) {
 	w := newStretchedWorld(t)
 	served := []string{"v1", "discovery.k8s.io/v1"}
-	w.r.Stretching.APIVersions = func(context.Context, Member) []string { return served }
+	first := map[string]bool{} // of these clusters, what they serve is not known when it is asked for the first time
+	w.r.Stretching.APIVersions = func(_ context.Context, m Member) []string {
+		if first[m.ID()] {
+			delete(first, m.ID())
+			return nil
+		}
+		return served
+	}
 	honest := w.r.Stretching.Provider
 	slicesIn := func(id string) []string {
 		var list discoveryv1.EndpointSliceList
@@ -129,6 +148,12 @@ func TestWhatAProviderDoesNotPlanAnyMoreIsDeleted(t *testing.T) {
 	plan("central", "east")
 	w.Expect(slicesIn("central")).To(ConsistOf("nodes"))
 	w.Expect(slicesIn("east")).To(ConsistOf("nodes"))
+
+	w.r.Stretching.Provider = liar{Provider: honest, plan: endpointSlices("central")}
+	first["east"] = true
+	w.pass()
+	w.Expect(first).To(BeEmpty())
+	w.Expect(slicesIn("east")).To(ConsistOf("nodes"), "the API versions were not known when the provider planned, and are now")
 
 	api := served
 	served = nil
@@ -159,4 +184,122 @@ func TestWhatAProviderPlannedGoesOnTheWayBack(t *testing.T) {
 	w.settle()
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(slice), slice)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+// certificates returns the versions of the Secrets of nodes, which change with their certificates.
+func (w *stretchedWorld) certificates() map[string]string {
+	w.t.Helper()
+	versions := map[string]string{}
+	for _, pod := range []string{"my-cluster-central-0", "my-cluster-east-1", "my-cluster-west-2"} {
+		secret := &corev1.Secret{}
+		w.get(secret, pod)
+		versions[pod] = secret.ResourceVersion
+	}
+	return versions
+}
+
+func TestNamesFromTheProviderStayWhileTheyAreUnknown(t *testing.T) {
+	w := newStretchedWorld(t)
+	var pending map[int32]string
+	w.r.Stretching.Provider = liar{Provider: w.r.Stretching.Provider, resolve: func(r network.Resolution) network.Resolution {
+		pending = r.Pending
+		for id := range r.Endpoints {
+			r.Names[id] = []string{fmt.Sprintf("node-%d.example.com", id), "all.example.com"}
+		}
+		return r
+	}}
+	w.form()
+	secret := &corev1.Secret{}
+	w.get(secret, "my-cluster-west-2")
+	_, named := pki.Certifies(secret, "my-cluster-west-2", []string{"node-2.example.com", "all.example.com"})
+	w.Expect(named).To(BeTrue())
+	before := w.certificates()
+
+	west := w.members["west"]
+	west.lost = true
+	w.pass()
+	w.Expect(w.certificates()).To(Equal(before), "west is away")
+	west.lost = false
+	w.settle()
+	w.Expect(w.certificates()).To(Equal(before), "west is back")
+
+	service := &corev1.Service{ObjectMeta: w.named("my-cluster-east-1-nodeport")}
+	w.Expect(w.members["east"].Delete(t.Context(), service)).To(Succeed())
+	w.pass()
+	w.Expect(w.certificates()).To(Equal(before), "a planned object was deleted")
+	w.Expect(pending).To(BeEmpty(), "the pass that creates a planned object shows it to the provider")
+
+	w.r.Stretching.Provider = failing{w.r.Stretching.Provider}
+	w.pass()
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
+	w.Expect(w.certificates()).To(Equal(before), "the provider fails")
+
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
+	w.pass()
+	w.Expect(w.certificates()).To(Equal(before), "the record is lost, too")
+}
+
+func TestANewListenerIsReachedFromOtherKubernetesClusters(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	add := func(name string, port int32) {
+		k := w.kafka()
+		k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: name, Port: port, Type: v1.ListenerInternal})
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	}
+	advertised := func(id, pod string) string { return w.setting(id, pod, "advertised.listeners") }
+	w.members["west"].lost = true
+	add("one", 9095)
+	w.pass()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(MatchRegexp(`ONE-9095://192\.0\.2\.1:3\d{4}`))
+	w.Expect(advertised("east", "my-cluster-east-1")).To(MatchRegexp(`ONE-9095://192\.0\.2\.2:3\d{4}`))
+	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "ListenerNotReady")))
+	now := advertised("central", "my-cluster-central-0")
+	w.members["west"].lost = false
+	w.settle()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(Equal(now), "it is restarted once")
+	w.Expect(advertised("west", "my-cluster-west-2")).To(MatchRegexp(`ONE-9095://192\.0\.2\.3:3\d{4}`))
+
+	honest := w.r.Stretching.Provider
+	w.r.Stretching.Provider = failing{honest}
+	add("two", 9096)
+	w.settle()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(Equal(now), "the listener waits, and no node is restarted")
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "ListenerNotReady"),
+		HaveField("Message", ContainSubstring("Listener two is not reachable yet: ")))))
+	w.r.Stretching.Provider = honest
+	w.settle()
+	w.Expect(advertised("central", "my-cluster-central-0")).To(MatchRegexp(`TWO-9096://192\.0\.2\.1:3\d{4}`))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+	for i, c := range []struct{ id, pod string }{{"east", "my-cluster-east-1"}, {"central", "my-cluster-central-0"}} {
+		t.Run(c.id, func(t *testing.T) {
+			service := &corev1.Service{}
+			w.in(c.id, service, c.pod+"-nodeport")
+			w.Expect(w.members[c.id].Delete(t.Context(), service)).To(Succeed())
+			other := &corev1.Service{ObjectMeta: w.named("other"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
+				Ports: []corev1.ServicePort{{Port: 80, NodePort: service.Spec.Ports[0].NodePort}}}}
+			w.Expect(w.members[c.id].Create(t.Context(), other)).To(Succeed())
+			hours := fmt.Sprint(i + 1)
+			w.configure("log.retention.hours", hours)
+			w.pass()
+			w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "PlannedObjectRefused"), HaveField("Message",
+				And(ContainSubstring("In cluster '"+c.id+"': Service "+c.pod+"-nodeport"), ContainSubstring("already allocated"))))))
+			w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Type", "Degraded")))
+			for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1", "west": "my-cluster-west-2"} {
+				w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal(hours), id)
+				w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters), id)
+			}
+			w.Expect(w.members[c.id].Delete(t.Context(), other)).To(Succeed())
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.in(c.id, &corev1.Service{}, c.pod+"-nodeport")
+			w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+		})
+	}
 }

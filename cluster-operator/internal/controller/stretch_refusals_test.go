@@ -236,3 +236,54 @@ func TestReadySaysWhatHoldsUpTheFirstDeployment(t *testing.T) {
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
+
+func TestAPassThatEndsEarlyForgetsNoKubernetesCluster(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	shown := w.kafka().Status.StretchClusters
+	active := ContainElement(And(HaveField("Type", "StretchCluster"), HaveField("Message", HaveSuffix("clusters=central,east,west"))))
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "east")
+	pool.Spec.Replicas = 1_000_000
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	for range 2 {
+		w.pass()
+		w.Expect(w.ready()).To(HaveField("Reason", "InvalidResourceException"))
+		w.Expect(w.kafka().Status.StretchClusters).To(Equal(shown), "before nodes are assigned")
+		w.Expect(w.kafka().Status.Conditions).To(active)
+	}
+	w.get(pool, "east")
+	pool.Spec.Replicas = 1
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.follow("east")
+	for range 2 {
+		w.pass()
+		w.Expect(w.ready()).To(HaveField("Reason", "CentralFenced"))
+		w.Expect(w.kafka().Status.StretchClusters).To(Equal(shown), "before other clusters are read")
+		w.Expect(w.kafka().Status.Conditions).To(active)
+	}
+}
+
+func TestAKubernetesClusterThatIsAwayIsNamedOnTheWayBack(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "b")
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.unstretch("a")
+	w.members["east"].lost = true
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError")))
+	w.Expect(w.kafka().Status.Conditions).To(ContainElement(HaveField("Type", "Degraded")))
+	w.Expect(w.kafka().Status.StretchClusters).To(ContainElement(And(HaveField("Name", "east"), HaveField("NodeIDs", []int32{1}),
+		HaveField("State", v1.StretchClusterUnknown))))
+	w.members["east"].lost = false
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	w.settle()
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+	w.Expect(w.kafka().Status.StretchClusters).To(BeEmpty())
+	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Type", "StretchCluster")))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}

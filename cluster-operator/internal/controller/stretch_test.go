@@ -726,22 +726,78 @@ func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 func TestAKafkaThatIsDeletedAgainIsSweptNoEarlier(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	remove := func() {
-		k := w.kafka()
-		k.Finalizers = nil
-		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-		w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
-	}
 	backup := w.kafka()
-	remove()
+	w.unfinished()
 	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
 	backup.ResourceVersion, backup.UID = "", ""
 	w.Expect(w.k8s.Create(t.Context(), backup)).To(Succeed())
 	w.settle()
 	w.now = w.now.Add(24 * time.Hour)
-	remove()
+	w.unfinished()
 	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
 	w.in("east", &corev1.ConfigMap{}, "my-cluster-kafka-gc")
+}
+
+// unfinished deletes the Kafka without its finalizer.
+func (w *stretchedWorld) unfinished() {
+	w.t.Helper()
+	k := w.kafka()
+	k.Finalizers = nil
+	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(w.t.Context(), k)).To(Succeed())
+}
+
+func (w *stretchedWorld) anchored(id string) bool {
+	w.t.Helper()
+	err := w.members[id].Client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})
+	w.Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
+	return err == nil
+}
+
+func TestASweepDoesNotStopAtAKubernetesClusterThatFails(t *testing.T) {
+	failed := errors.New("no quorum")
+	for name, fails := range map[string]interceptor.Funcs{
+		"a read fails": {Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return failed
+		}},
+		"a deletion fails": {Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return failed }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			w.unfinished()
+			w.pass()
+			w.now = w.now.Add(2 * w.r.Interval)
+			k8s, is := w.members["east"].Client.(client.WithWatch)
+			w.Expect(is).To(BeTrue())
+			w.members["east"].Client = interceptor.NewClient(k8s, fails)
+			_, err := w.r.Reconcile(t.Context(), w.request())
+			w.Expect(err).To(MatchError(ContainSubstring("cluster 'east'")))
+			w.Expect(w.anchored("west")).To(BeFalse(), "the sweep goes on with it")
+			w.members["east"].Client = k8s
+			w.pass()
+			w.Expect(w.anchored("east")).To(BeFalse(), "its grace period is over")
+		})
+	}
+}
+
+func TestASweepGoesOnWhenAKubernetesClusterIsBack(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.unfinished()
+	w.members["west"].lost = true
+	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay))
+	w.now = w.now.Add(2 * w.r.Interval)
+	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay))
+	w.Expect(w.anchored("east")).To(BeFalse())
+	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay), "nothing else tells that it is back")
+	w.members["west"].lost = false
+	for range 2 {
+		w.pass()
+		w.now = w.now.Add(2 * w.r.Interval)
+	}
+	w.Expect(w.anchored("west")).To(BeFalse())
+	w.Expect(w.pass().RequeueAfter).To(BeZero())
 }
 
 func TestAPoolDoesNotMoveToAnotherKubernetesCluster(t *testing.T) {

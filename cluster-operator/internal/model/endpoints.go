@@ -88,7 +88,7 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 			}
 			if before, known := world.known(l, c.podName(n)); known {
 				at[n.ID] = before
-			} else if world.patient(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
+			} else if l.Type != v1.ListenerInternal && world.patient(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
 				e.Hold[n.ID] = waiting
 			}
 		}
@@ -162,7 +162,10 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 	switch l.Type {
 	case v1.ListenerInternal:
 		if c.stretched() && len(c.Stretch.Peers) > 0 {
-			return c.peer(n, PortName(l), l.Port), ""
+			if e, known := c.Stretch.Peers[n.ID][PortName(l)]; known {
+				return e, ""
+			}
+			return Endpoint{}, fmt.Sprintf("node %d does not listen there yet, because its address for other clusters is unknown", n.ID)
 		}
 		return Endpoint{fmt.Sprintf("%s.%s.%s.svc%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.domain(l)), l.Port}, ""
 	case v1.ListenerNodePort:

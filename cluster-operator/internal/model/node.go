@@ -35,6 +35,8 @@ const (
 	AnnotationEndpoints = "kafka-operators.io/endpoints"
 	// AnnotationPeers has what a node of a stretched Kafka advertises to other nodes by port, in JSON, in case the record of the Kafka is lost.
 	AnnotationPeers = "kafka-operators.io/peers"
+	// AnnotationNames has the names from the network provider in the certificate of a node of a stretched Kafka, in JSON, for the same case.
+	AnnotationNames = "kafka-operators.io/names"
 )
 
 //go:embed scripts
@@ -171,6 +173,9 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 	}
 	if c.stretched() && c.Stretch.Peers[n.ID] != nil {
 		config.Annotations[AnnotationPeers] = jsonOf(c.Stretch.Peers[n.ID])
+	}
+	if c.stretched() && len(c.Stretch.Names[n.ID]) > 0 {
+		config.Annotations[AnnotationNames] = jsonOf(c.Stretch.Names[n.ID])
 	}
 	return config
 }

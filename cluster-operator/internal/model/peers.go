@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 type Found struct {
 	// Endpoints are where its ports can be reached now; nil while that is unknown.
 	Endpoints map[string]Endpoint
-	// Names are further names of it, for its certificate.
+	// Names are further names of it, for its certificate; those of before while Endpoints are unknown.
 	Names []string
 	// Waits describes what Endpoints wait for.
 	Waits string
@@ -28,7 +27,7 @@ type Found struct {
 type Reach struct {
 	// Peers are the endpoints that nodes advertise.
 	Peers Peers
-	// Names are the names in certificates of nodes, in addition to the hosts of Peers.
+	// Names are the names in certificates of nodes, in addition to the hosts of Peers, sorted.
 	Names map[int32][]string
 	// Waits lists what a change of Peers waits for, sorted.
 	Waits []string
@@ -37,8 +36,8 @@ type Reach struct {
 }
 
 // ResolvePeers decides which endpoints nodes advertise to each other. All changes apply together, so that each node restarts once, and only
-// after every existing node serves a certificate for its new endpoint: otherwise, nodes that restarted with new endpoints would not trust
-// it.
+// after every existing node serves a certificate for its new host: otherwise, nodes that restarted with new endpoints would not trust it.
+// Until then, ports change where the certificate is known to be good: a port that is new or moved is not reached in another way.
 //
 // A node whose endpoints are unknown keeps its current ones.
 func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map[int32]Found) Reach {
@@ -51,7 +50,7 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 		if at == nil {
 			at = complete(kafka, n, inUse[n.ID])
 		}
-		r.Names[n.ID] = slices.Concat(f.Names, hosts(at))
+		r.Names[n.ID] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.Names, hosts(at)))))
 		switch {
 		case at == nil:
 			// One that exists has addresses that other Kubernetes clusters don't know, and controllers are in the configuration of all nodes.
@@ -59,7 +58,7 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 			r.Hold[n.ID] = f.Waits
 			r.Waits = append(r.Waits, f.Waits)
 			continue
-		case f.Exists && !maps.Equal(at, inUse[n.ID]) && !f.Certified:
+		case f.Exists && !within(hosts(at), hosts(inUse[n.ID])) && !f.Certified:
 			ready = false
 			r.Waits = append(r.Waits, fmt.Sprintf("node %d does not serve a certificate for %s yet", n.ID, strings.Join(hosts(at), ", ")))
 		}
@@ -70,8 +69,8 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 	if !ready {
 		r.Peers = Peers{}
 		for _, n := range nodes {
-			if at := inUse[n.ID]; at != nil {
-				r.Peers[n.ID] = at
+			if inUse[n.ID] != nil {
+				r.Peers[n.ID] = merge(kafka, n, inUse[n.ID], found[n.ID])
 			}
 		}
 	}
@@ -81,6 +80,26 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 		}
 	}
 	return r
+}
+
+// merge returns the endpoints that a node advertises while new hosts have to wait.
+func merge(kafka *v1.Kafka, n topology.Node, inUse map[string]Endpoint, f Found) map[string]Endpoint {
+	all := map[string]Endpoint{}
+	for _, port := range PeerPorts(kafka, n) {
+		now, used := inUse[port.Name]
+		if e, known := f.Endpoints[port.Name]; known && (slices.Contains(hosts(inUse), e.Host) || !used && f.Certified) {
+			now, used = e, true
+		}
+		if used {
+			all[port.Name] = now
+		}
+	}
+	return all
+}
+
+// within reports whether all of these are among others.
+func within(these, others []string) bool {
+	return !slices.ContainsFunc(these, func(s string) bool { return !slices.Contains(others, s) })
 }
 
 // complete returns the endpoints of a node if there is one for each of its ports, else nil.

@@ -83,6 +83,84 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 	}
 }
 
+func TestOnlyANewHostWaitsForCertificates(t *testing.T) {
+	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{Listeners: []v1.Listener{
+		{Name: "inside", Port: 9095, Type: v1.ListenerInternal}}}}}
+	node := func(id int32, cluster string) topology.Node {
+		return topology.Node{ID: id, Cluster: cluster, Pool: cluster, Roles: topology.Roles{Broker: true}}
+	}
+	nodes := []topology.Node{node(0, topology.Home), node(1, "east"), node(2, "west")}
+	at := func(host string, replication, inside int32) map[string]Endpoint {
+		ports := map[string]Endpoint{ReplicationPortName: {host, replication}}
+		if inside != 0 {
+			ports["tcp-inside"] = Endpoint{host, inside}
+		}
+		return ports
+	}
+	gone := map[string]Endpoint{ReplicationPortName: {"a", 1}, "tcp-inside": {"a", 2}, "tcp-gone": {"a", 3}}
+	inUse := Peers{0: at("a", 1, 0), 1: at("b", 1, 0), 2: at("c", 1, 0)}
+	for _, test := range []struct {
+		name         string
+		inUse, peers Peers
+		found        map[int32]Found
+	}{
+		{
+			name: "a new port of nodes whose address is known, while that of another one is not", inUse: inUse,
+			found: map[int32]Found{0: {Exists: true, Endpoints: at("a", 1, 2)}, 1: {Exists: true, Endpoints: at("b", 1, 2)}, 2: {Exists: true}},
+			peers: Peers{0: at("a", 1, 2), 1: at("b", 1, 2), 2: at("c", 1, 0)},
+		},
+		{
+			name: "another port of a node that serves no certificate now", inUse: Peers{0: at("a", 1, 2), 1: at("b", 1, 2), 2: at("c", 1, 2)},
+			found: map[int32]Found{0: {Exists: true, Endpoints: at("a", 1, 3)}, 1: {Exists: true, Endpoints: at("b", 1, 3), Certified: true},
+				2: {Exists: true, Endpoints: at("c", 1, 3)}},
+			peers: Peers{0: at("a", 1, 3), 1: at("b", 1, 3), 2: at("c", 1, 3)},
+		},
+		{
+			name: "a new host waits, a new port of another node does not", inUse: inUse,
+			found: map[int32]Found{0: {Exists: true, Endpoints: at("new", 1, 2)}, 1: {Exists: true, Endpoints: at("b", 4, 2)},
+				2: {Exists: true, Endpoints: at("c", 1, 2)}},
+			peers: Peers{0: at("a", 1, 0), 1: at("b", 4, 2), 2: at("c", 1, 2)},
+		},
+		{
+			name: "a new port at a new host that the certificate is for", inUse: inUse,
+			found: map[int32]Found{0: {Exists: true, Certified: true, Endpoints: map[string]Endpoint{ReplicationPortName: {"a", 1},
+				"tcp-inside": {"new", 2}}}, 1: {Exists: true}, 2: {Exists: true}},
+			peers: Peers{0: {ReplicationPortName: {"a", 1}, "tcp-inside": {"new", 2}}, 1: at("b", 1, 0), 2: at("c", 1, 0)},
+		},
+		{
+			name: "a port that is gone", inUse: Peers{0: gone, 1: at("b", 1, 2), 2: at("c", 1, 0)},
+			found: map[int32]Found{0: {Exists: true}, 1: {Exists: true}, 2: {Exists: true}},
+			peers: Peers{0: at("a", 1, 2), 1: at("b", 1, 2), 2: at("c", 1, 0)},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(ResolvePeers(kafka, nodes, test.inUse, test.found).Peers).To(Equal(test.peers))
+
+			// A listener whose address is not known waits, and the node is made without it.
+			in := Input{Kafka: kafka, Stretch: &Stretch{Central: "central", Peers: test.peers}, Topology: topology.Topology{Name: "my-cluster"}}
+			for _, n := range nodes {
+				in.Topology.Pools = append(in.Topology.Pools, topology.Pool{Name: n.Pool, Cluster: n.Cluster, Nodes: []topology.Node{n}})
+			}
+			e := ResolveEndpoints(in, World{Away: []string{"west"}})
+			waits := false
+			for _, n := range nodes {
+				wanted, known := test.peers[n.ID]["tcp-inside"]
+				waits = waits || !known && n.Cluster != "west"
+				advertised, does := e.Listeners["inside"][n.ID]
+				g.Expect(does).To(Equal(known))
+				g.Expect(advertised).To(Equal(wanted))
+			}
+			g.Expect(e.Hold).To(BeEmpty())
+			if waits {
+				g.Expect(e.Waiting).To(HaveKeyWithValue("inside", ContainSubstring("its address for other clusters is unknown")))
+			} else {
+				g.Expect(e.Waiting).To(BeEmpty())
+			}
+		})
+	}
+}
+
 // TestOperatorsFindTheBrokersInAllKubernetesClusters checks the bootstrap addresses of operators. The bootstrap Service of the central
 // Kubernetes cluster leads only to the brokers there, and there may be none.
 func TestOperatorsFindTheBrokersInAllKubernetesClusters(t *testing.T) {

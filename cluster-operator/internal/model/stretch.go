@@ -50,6 +50,14 @@ func PeersIn(config *corev1.ConfigMap) (at map[string]Endpoint) {
 	return at
 }
 
+// NamesIn returns the names from the network provider in the certificate of a node by its ConfigMap, nil if they are not known.
+func NamesIn(config *corev1.ConfigMap) (names []string) {
+	if config == nil || json.Unmarshal([]byte(config.Annotations[AnnotationNames]), &names) != nil {
+		return nil
+	}
+	return names
+}
+
 // id returns the id by which users name the Kubernetes cluster that a node runs in.
 func (s *Stretch) id(n topology.Node) string {
 	if n.Cluster == topology.Home {

@@ -47,15 +47,20 @@ func (s *Stretch) ordered() []Cluster {
 	if s == nil {
 		return nil
 	}
-	return slices.SortedFunc(slices.Values(s.Clusters), func(a, b Cluster) int {
-		switch {
-		case a.ID == s.Central:
-			return -1
-		case b.ID == s.Central:
-			return 1
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	return slices.SortedFunc(slices.Values(s.Clusters), func(a, b Cluster) int { return s.compare(a.ID, b.ID) })
+}
+
+// compare orders the ids of clusters, the central one first.
+func (s *Stretch) compare(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == s.Central:
+		return -1
+	case b == s.Central:
+		return 1
+	}
+	return strings.Compare(a, b)
 }
 
 // lost are the clusters whose state is unknown.
@@ -89,8 +94,8 @@ func stretched(in Input) []v1.Condition {
 		return nil
 	}
 	var ids []string
-	for _, c := range in.Stretch.ordered() {
-		ids = append(ids, c.ID)
+	for _, c := range stretchClusters(in) {
+		ids = append(ids, c.Name)
 	}
 	conditions := []v1.Condition{{Type: StretchCluster, Status: v1.ConditionTrue, Reason: "StretchClusterActive", Message: fmt.Sprintf(
 		"Stretch cluster active: provider=%s, central=%s, clusters=%s", in.Stretch.Provider, in.Stretch.Central, strings.Join(ids, ","))}}
@@ -101,7 +106,7 @@ func stretched(in Input) []v1.Condition {
 	return conditions
 }
 
-// stretchClusters returns what the status shows of each Kubernetes cluster. Before anything is known it stays as it was.
+// stretchClusters returns what the status shows of each Kubernetes cluster. Before anything is known of one it stays as it was.
 func stretchClusters(in Input) []v1.StretchClusterStatus {
 	if in.Stretch == nil {
 		if in.Topology == nil {
@@ -122,5 +127,13 @@ func stretchClusters(in Input) []v1.StretchClusterStatus {
 		}
 		list = append(list, s)
 	}
+	if in.Topology == nil { // the pass may have ended before it came to the others
+		for _, before := range in.Kafka.Status.StretchClusters {
+			if !slices.ContainsFunc(list, func(s v1.StretchClusterStatus) bool { return s.Name == before.Name }) {
+				list = append(list, before)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b v1.StretchClusterStatus) int { return in.Stretch.compare(a.Name, b.Name) })
 	return list
 }
