@@ -158,7 +158,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 		return "", &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && live != nil && (apierrors.IsInvalid(err) || apierrors.IsForbidden(err)) {
-		p.warnOf(claim.Labels[podset.LabelPoolName], "PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+		p.warnOf(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
 		return apply.Unchanged, nil
 	}
 	if err == nil && outcome != apply.Unchanged {
