@@ -31,6 +31,7 @@ func TestInstall(t *testing.T) {
 		{verb: "create", group: "events.k8s.io", resource: "events", namespace: installNamespace, allowed: true},
 		{verb: "update", group: "coordination.k8s.io", resource: "leases", namespace: installNamespace, allowed: true},
 		{verb: "create", resource: "kafkatopics", namespace: installNamespace},
+		{verb: "get", resource: "kafkatopics/status", namespace: installNamespace},
 		{verb: "delete", resource: "kafkatopics", namespace: installNamespace},
 		{verb: "get", group: core, resource: "secrets", namespace: installNamespace},
 		{verb: "list", group: core, resource: "secrets", namespace: installNamespace},

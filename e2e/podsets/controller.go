@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,8 +46,9 @@ func (c *controller) setsOf(ctx context.Context, object client.Object) []reconci
 	var requests []reconcile.Request
 	for i := range sets.Items {
 		set := &sets.Items[i]
-		declared, err := set.DesiredPod(pod.Name)
-		if isOwner(set, pod) || selects(set, pod) || err == nil && declared != nil {
+		declared, err := set.DesiredPods()
+		declares := err == nil && slices.ContainsFunc(declared, func(d corev1.Pod) bool { return d.Name == pod.Name })
+		if isOwner(set, pod) || selects(set, pod) || declares {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(set)})
 		}
 	}

@@ -28,20 +28,6 @@ func (s *StrimziPodSet) DesiredPods() ([]corev1.Pod, error) {
 	return pods, nil
 }
 
-// DesiredPod is the pod of the spec with this name; nil if there is none. The error is that of DesiredPods.
-func (s *StrimziPodSet) DesiredPod(name string) (*corev1.Pod, error) {
-	pods, err := s.DesiredPods()
-	if err != nil {
-		return nil, err
-	}
-	for i := range pods {
-		if pods[i].Name == name {
-			return &pods[i], nil
-		}
-	}
-	return nil, nil
-}
-
 // IsPaused reports whether the user has paused the set: its pods are not made, and not deleted.
 func (s *StrimziPodSet) IsPaused() bool {
 	return v1.IsTrue(s.Annotations, v1.AnnotationPauseReconciliation)

@@ -2,15 +2,12 @@ package v1
 
 // The types of conditions on a Kafka object, besides ConditionReady, ConditionReconciliationPaused and ConditionWarning.
 const (
-	// ConditionNotReady is True, with a reason and a message, while the Kafka cluster differs from its specification. Source: Strimzi.
-	ConditionNotReady = "NotReady"
-
 	// ConditionUpdatesPending is True while this version of the operator would render nodes differently. The operator does not restart nodes
 	// for that; the message lists what would change.
 	ConditionUpdatesPending = "UpdatesPending"
 )
 
-// The reasons of NotReady=True on a Kafka object. Strimzi's are the names of its exceptions, which users' alerts know.
+// The reasons of Ready=False on a Kafka object. Strimzi's are the names of its exceptions, which users' alerts know.
 const (
 	// ReasonCreating means that the Kafka cluster is being made for the first time. Source: Strimzi.
 	ReasonCreating = "Creating"

@@ -28,12 +28,6 @@ const (
 
 	// AnnotationInternalClusterSecurity holds JSON that turns TLS between the nodes off. It is not supported. Source: Strimzi.
 	AnnotationInternalClusterSecurity = "strimzi.io/internal-cluster-security"
-
-	// AnnotationNodePools was needed by older versions of Strimzi, with the value "enabled". It means nothing now. Source: Strimzi.
-	AnnotationNodePools = "strimzi.io/node-pools"
-
-	// AnnotationKRaft was needed by older versions of Strimzi, with the value "enabled". It means nothing now. Source: Strimzi.
-	AnnotationKRaft = "strimzi.io/kraft"
 )
 
 // Annotations that stretch a Kafka over several Kubernetes clusters. Source: the proposal of stretch clusters for Strimzi.

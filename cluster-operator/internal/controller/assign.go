@@ -58,7 +58,7 @@ func (p *pass) assign(ctx context.Context) error {
 		p.input.Cordon.Brokers = p.emptied()
 	}
 	for _, b := range t.Blocked {
-		p.warnOf(b.Pool, "ScaleDownPreventionCheck", b.Message)
+		p.warnOf(b.Pool, v1.ReasonScaleDownPrevented, b.Message)
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {

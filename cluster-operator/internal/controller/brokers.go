@@ -118,7 +118,7 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	}
 	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
 	if err := p.Kafka.MoveMetadataVersion(ctx, to, int16(wanted), wanted < current); err != nil {
-		p.warn("MetadataUpdateFailed", fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
+		p.warn(v1.ReasonMetadataUpdateFailed, fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
 		return nil
 	}
 	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Updated the metadata version from %s to %s", current, wanted))

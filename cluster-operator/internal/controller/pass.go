@@ -180,7 +180,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.warnOf(claim.Labels[podset.LabelPoolName], "PvcResizingWarning", fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+			p.warnOf(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
 			if outcome, err = s.applier.Apply(ctx, asIs, live); rejected(err) {

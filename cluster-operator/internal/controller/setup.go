@@ -28,11 +28,12 @@ import (
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas;kafkanodepools,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=patch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get,resourceNames=kube-system
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas/status;kafkanodepools/status,verbs=get;patch;update
-// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch;create;update;patch;delete
-// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas/status;kafkanodepools/status,verbs=patch
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=services;configmaps;secrets;serviceaccounts;persistentvolumeclaims,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups="",resources=services;serviceaccounts;persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=configmaps;secrets,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies;ingresses,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
@@ -44,7 +45,7 @@ import (
 // The same goes for the roller's lease for each Kafka.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=update
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=patch
 
 // CacheOptions keep objects that belong to no Kafka out of the cache, and the fields of pods that the controller of StrimziPodSets does not
 // read, if no other one reads them. StrimziPodSets are cached without the label, too: they say which nodes run, also when somebody removed

@@ -78,7 +78,7 @@ func (c *cluster) podAnnotations(n topology.Node) map[string]string {
 func (c *cluster) container(n topology.Node) corev1.Container {
 	t := c.containerTemplate(n.Pool)
 	k := corev1.Container{
-		Name: "kafka", Image: c.image(), ImagePullPolicy: c.pullPolicy(c.image()),
+		Name: podset.ContainerKafka, Image: c.image(), ImagePullPolicy: c.pullPolicy(c.image()),
 		Command:        []string{"bash", configDir + "/start.sh"},
 		Ports:          c.ports(n),
 		Env:            withEnvironment(c.environment(n), t),

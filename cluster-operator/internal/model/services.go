@@ -80,7 +80,7 @@ func (c *cluster) bootstrap() *corev1.Service {
 	selector := c.kafkaSelector()
 	selector[podset.LabelBrokerRole] = "true"
 	ports := append([]corev1.ServicePort{servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
-	labels := with(c.kafkaLabels(), "strimzi.io/discovery", "true")
+	labels := with(c.kafkaLabels(), v1.LabelDiscovery, "true")
 	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata},
 		corev1.ServiceSpec{Selector: selector, Ports: ports})
 	s.Annotations = with(s.Annotations, v1.AnnotationDiscovery, c.discovery())

@@ -67,7 +67,7 @@ func (c *cluster) topicOperatorRole() *rbacv1.Role {
 		ObjectMeta: c.topicOperatorMeta(c.name("entity-operator"), c.entityTemplate().EntityOperatorRole),
 		Rules: []rbacv1.PolicyRule{
 			rule("kafka.strimzi.io", "kafkatopics", "get", "list", "patch", "watch"),
-			rule("kafka.strimzi.io", "kafkatopics/status", "get", "patch"),
+			rule("kafka.strimzi.io", "kafkatopics/status", "patch"),
 			rule("events.k8s.io", "events", "create", "patch"),
 			secrets,
 		},

@@ -115,7 +115,7 @@ func (a *authority) readKeys() {
 	if a.keySecret == nil {
 		return
 	}
-	a.keyGeneration, a.hasKeyGeneration = generation(a.keySecret.Annotations, AnnotationCAKeyGeneration)
+	a.keyGeneration, a.hasKeyGeneration = generation(a.keySecret.Annotations, v1.AnnotationCAKeyGeneration)
 	for name, data := range a.keySecret.Data {
 		if !strings.HasSuffix(name, suffixKey) {
 			continue
@@ -134,7 +134,7 @@ func (a *authority) readCerts() {
 	if a.certSecret == nil {
 		return
 	}
-	a.certGeneration, a.hasGeneration = generation(a.certSecret.Annotations, AnnotationCACertGeneration)
+	a.certGeneration, a.hasGeneration = generation(a.certSecret.Annotations, v1.AnnotationCACertGeneration)
 	for name, data := range a.certSecret.Data {
 		if !strings.HasSuffix(name, suffixCert) {
 			continue

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // decide chooses what is done about a CA in this pass: the first that applies.
@@ -11,10 +13,10 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 	if !a.config.Generate {
 		return a.decideSupplied(in)
 	}
-	replace := a.forced(a.keySecret, AnnotationForceReplace)
+	replace := a.forced(a.keySecret, v1.AnnotationForceReplace)
 	switch {
 	case a.key == nil && replace:
-		a.set(ReplaceKey, "the key is missing, and annotation "+AnnotationForceReplace+" asks for a new one")
+		a.set(ReplaceKey, "the key is missing, and annotation "+v1.AnnotationForceReplace+" asks for a new one")
 	case a.key == nil:
 		return a.decideMissingKey(in, w)
 	case a.cert() == nil:
@@ -28,7 +30,7 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 				"Secret %s with %s=true "+
 				"to create a new key, which restarts nodes twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
 			a.kind.certSecret,
-			a.kind.keySecret, AnnotationForceReplace)}
+			a.kind.keySecret, v1.AnnotationForceReplace)}
 	case w.phase(a) != Settled:
 		a.set(None, "the key is being replaced")
 	default:
@@ -68,7 +70,7 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 	return &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
 		"%s: Secret %s/%s %s. The operator creates no new key. Restore the Secret from a backup; or %s %s=true to create a new key, which "+
 			"restarts nodes twice",
-		a.kind.title, in.Namespace, a.kind.keySecret, state, way, AnnotationForceReplace)}
+		a.kind.title, in.Namespace, a.kind.keySecret, state, way, v1.AnnotationForceReplace)}
 }
 
 // decideMaintenance decides whether to renew the certificate or to replace the key: because the user asks for it by an annotation, or
@@ -78,10 +80,10 @@ func (a *authority) decideMaintenance(in *Input, windows schedule, replace bool)
 	notAfter := a.cert().NotAfter
 	operation, reason := None, "nothing is due"
 	switch {
-	case a.forced(a.certSecret, AnnotationForceRenew):
-		operation, reason = RenewCert, "annotation "+AnnotationForceRenew
+	case a.forced(a.certSecret, v1.AnnotationForceRenew):
+		operation, reason = RenewCert, "annotation "+v1.AnnotationForceRenew
 	case replace:
-		operation, reason = ReplaceKey, "annotation "+AnnotationForceReplace
+		operation, reason = ReplaceKey, "annotation "+v1.AnnotationForceReplace
 	case in.Now.After(a.due()) && a.config.ReplaceKey:
 		operation, reason = ReplaceKey, "the certificate expires at "+notAfter.Format(time.RFC3339)
 	case in.Now.After(a.due()):
@@ -127,10 +129,10 @@ func (a *authority) decideSupplied(in *Input) error {
 	}
 	var missing []string
 	if !a.hasKeyGeneration {
-		missing = append(missing, AnnotationCAKeyGeneration+" on Secret "+a.kind.keySecret)
+		missing = append(missing, v1.AnnotationCAKeyGeneration+" on Secret "+a.kind.keySecret)
 	}
 	if !a.hasGeneration {
-		missing = append(missing, AnnotationCACertGeneration+" on Secret "+a.kind.certSecret)
+		missing = append(missing, v1.AnnotationCACertGeneration+" on Secret "+a.kind.certSecret)
 	}
 	if len(missing) > 0 {
 		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))

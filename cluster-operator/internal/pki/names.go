@@ -2,15 +2,6 @@ package pki
 
 // Annotations of Secrets. Those of pods are in package api/core/v1.
 const (
-	// AnnotationCACertGeneration counts the certificates of a CA, from 0; on the Secret that holds the certificate. Source: Strimzi.
-	AnnotationCACertGeneration = "strimzi.io/ca-cert-generation"
-	// AnnotationCAKeyGeneration counts the keys of a CA, from 0; on the Secret that holds the key. Source: Strimzi.
-	AnnotationCAKeyGeneration = "strimzi.io/ca-key-generation"
-	// AnnotationForceRenew asks for a new certificate of the same key when it is "true"; on the Secret that holds the certificate. Source:
-	// Strimzi.
-	AnnotationForceRenew = "strimzi.io/force-renew"
-	// AnnotationForceReplace asks for a new key when it is "true"; on the Secret that holds the key. Source: Strimzi.
-	AnnotationForceReplace = "strimzi.io/force-replace"
 	// AnnotationDistrustPending is "true" while a key that a user asked to replace is still trusted; on the Secret that holds the CA's key.
 	// Source: docs/decisions/certificates.md.
 	AnnotationDistrustPending = "kafka-operators.io/distrust-pending"

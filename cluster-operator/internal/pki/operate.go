@@ -154,7 +154,7 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	if err := putKeys(keys.Data, a.oldKeys); err != nil {
 		return nil, fmt.Errorf("encode an old key of the %s: %w", a.kind.title, err)
 	}
-	keys.Annotations[AnnotationCAKeyGeneration] = strconv.Itoa(a.keyGeneration)
+	keys.Annotations[v1.AnnotationCAKeyGeneration] = strconv.Itoa(a.keyGeneration)
 	a.annotateDistrust(keys.Annotations, settled)
 
 	certs := base(in, a.kind.certSecret, a.certSecret, c, a.config.OwnerReference)
@@ -162,9 +162,9 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 	if err := putStore(in, certs.Data, changed); err != nil {
 		return nil, fmt.Errorf("encode the PKCS #12 store of the %s: %w", a.kind.title, err)
 	}
-	certs.Annotations[AnnotationCACertGeneration] = strconv.Itoa(a.certGeneration)
+	certs.Annotations[v1.AnnotationCACertGeneration] = strconv.Itoa(a.certGeneration)
 	if a.operation == RenewCert || a.operation == ReplaceKey {
-		delete(certs.Annotations, AnnotationForceRenew)
+		delete(certs.Annotations, v1.AnnotationForceRenew)
 	}
 	return []Desired{desired(keys, a.keySecret), desired(certs, a.certSecret)}, nil
 }
@@ -172,8 +172,8 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 // annotateDistrust keeps account of keys that a user asked to replace: their reason may be that the old key leaked, so that the nodes that
 // still trust it are restarted once more.
 func (a *authority) annotateDistrust(annotations map[string]string, settled bool) {
-	if a.operation == ReplaceKey && v1.IsTrue(annotations, AnnotationForceReplace) {
-		delete(annotations, AnnotationForceReplace)
+	if a.operation == ReplaceKey && v1.IsTrue(annotations, v1.AnnotationForceReplace) {
+		delete(annotations, v1.AnnotationForceReplace)
 		if a.kind.subject == clusterSubject {
 			annotations[AnnotationDistrustPending] = "true"
 		}
@@ -242,7 +242,7 @@ func (a *authority) warn(now time.Time) []Problem {
 	case a.operation == Supplied && left < a.config.renewal():
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf(
 			"the certificate of the %s, which the user supplies, expires at %s. Replace %s in Secret %s and raise its annotation %s", a.kind.title,
-			a.cert().NotAfter.Format(time.RFC3339), entryCert, a.kind.certSecret, AnnotationCACertGeneration)}}
+			a.cert().NotAfter.Format(time.RFC3339), entryCert, a.kind.certSecret, v1.AnnotationCACertGeneration)}}
 	case a.operation != Supplied && left < lastChance:
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expires at %s: %s", a.kind.title,
 			a.cert().NotAfter.Format(time.RFC3339), a.reason)}}

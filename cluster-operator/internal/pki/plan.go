@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // Plan decides what the certificates of a Kafka cluster should be. The error, an *Error where a user or a later read can help, means that
@@ -90,7 +91,7 @@ func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*a
 		return nil, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
 			"%s: the key in Secret %s/%s was replaced, but its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust "+
 				"both keys before the new one is used",
-			k.title, in.Namespace, k.keySecret, AnnotationCAKeyGeneration, AnnotationCACertGeneration, k.certSecret)}
+			k.title, in.Namespace, k.keySecret, v1.AnnotationCAKeyGeneration, v1.AnnotationCACertGeneration, k.certSecret)}
 	}
 	a.keyGeneration = max(a.keyGeneration, w.seenKey(a)) + 1
 	a.certGeneration = max(a.certGeneration, w.seenCert(a)) + 1

@@ -19,6 +19,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 func running(t *testing.T, change ...func(*sim)) *sim {
@@ -189,7 +190,7 @@ func TestRecovery(t *testing.T) {
 	asked := func(s *sim) {
 		s.secrets["c-cluster-ca"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 			Name: "c-cluster-ca", Labels: map[string]string{"strimzi.io/kind": "Kafka", "strimzi.io/cluster": "c"},
-			Annotations: map[string]string{AnnotationForceReplace: "true"},
+			Annotations: map[string]string{v1.AnnotationForceReplace: "true"},
 		}}
 	}
 	for name, tc := range map[string]struct {
@@ -205,7 +206,7 @@ func TestRecovery(t *testing.T) {
 		}, 3},
 		"key of another CA, and a new one asked": {func(s *sim) {
 			s.secrets["c-cluster-ca"].Data["ca.key"] = s.secrets["c-clients-ca"].Data["ca.key"]
-			s.annotate("c-cluster-ca", AnnotationForceReplace)
+			s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
 		}, 3},
 		"certificate of the CA deleted":         {func(s *sim) { delete(s.secrets, "c-cluster-ca-cert") }, 1},
 		"certificate of the CA garbage":         {func(s *sim) { s.secrets["c-cluster-ca-cert"].Data["ca.crt"] = []byte("x") }, 1},
@@ -222,16 +223,16 @@ func TestRecovery(t *testing.T) {
 		"the operator's certificate deleted":       {func(s *sim) { delete(s.secrets, "c-cluster-operator-certs") }, 0},
 		"another CA in the Secrets":                {func(s *sim) { exchange(s, "") }, 2},
 		"another CA in the Secrets, from a backup": {func(s *sim) { exchange(s, "7") }, 2},
-		"renewed":                 {func(s *sim) { s.annotate("c-cluster-ca-cert", AnnotationForceRenew) }, 1},
-		"replaced on request":     {func(s *sim) { s.annotate("c-cluster-ca", AnnotationForceReplace) }, 3},
+		"renewed":                 {func(s *sim) { s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew) }, 1},
+		"replaced on request":     {func(s *sim) { s.annotate("c-cluster-ca", v1.AnnotationForceReplace) }, 3},
 		"renewed for it expires":  {func(s *sim) { s.now = s.now.AddDate(0, 0, 340) }, 1},
 		"replaced for it expires": {func(s *sim) { s.in.ClusterCA.ReplaceKey = true; s.now = s.now.AddDate(0, 0, 340) }, 2},
-		"clients CA renewed":      {func(s *sim) { s.annotate("c-clients-ca-cert", AnnotationForceRenew) }, 1},
-		"clients CA replaced":     {func(s *sim) { s.annotate("c-clients-ca", AnnotationForceReplace) }, 1},
+		"clients CA renewed":      {func(s *sim) { s.annotate("c-clients-ca-cert", v1.AnnotationForceRenew) }, 1},
+		"clients CA replaced":     {func(s *sim) { s.annotate("c-clients-ca", v1.AnnotationForceReplace) }, 1},
 		"replaced while one that was before is not": {func(s *sim) {
-			s.annotate("c-cluster-ca", AnnotationForceReplace)
+			s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
 			_ = s.pass(1, s.check)
-			s.annotate("c-cluster-ca", AnnotationForceReplace)
+			s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
 		}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,8 +265,8 @@ func exchange(s *sim, generation string) {
 		s.secrets[name].Data = other.secrets[name].Data
 	}
 	if generation != "" {
-		s.secrets["c-cluster-ca"].Annotations[AnnotationCAKeyGeneration] = generation
-		s.secrets["c-cluster-ca-cert"].Annotations[AnnotationCACertGeneration] = generation
+		s.secrets["c-cluster-ca"].Annotations[v1.AnnotationCAKeyGeneration] = generation
+		s.secrets["c-cluster-ca-cert"].Annotations[v1.AnnotationCACertGeneration] = generation
 	}
 }
 
@@ -274,12 +275,12 @@ func TestReplacementPhases(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t)
 	old := s.secrets["c-cluster-ca-cert"].Data["ca.crt"]
-	s.annotate("c-cluster-ca", AnnotationForceReplace)
+	s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
 
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
 	g.Expect(s.last.ClusterCA).To(And(HaveField("Phase", Distributing), HaveField("Operation", ReplaceKey), HaveField("KeyGeneration", 1),
 		HaveField("CertGeneration", 1)))
-	g.Expect(s.secrets["c-cluster-ca"].Annotations).NotTo(HaveKey(AnnotationForceReplace))
+	g.Expect(s.secrets["c-cluster-ca"].Annotations).NotTo(HaveKey(v1.AnnotationForceReplace))
 	g.Expect(s.declared["c-p-0"]).
 		To(And(HaveKeyWithValue(core.AnnotationClusterCAKeyGeneration, "1"), HaveKeyWithValue(core.AnnotationClusterCACertGeneration, "0")))
 	entry := "ca-" + cert(t, &corev1.Secret{Data: map[string][]byte{"x": old}}, "x").NotAfter.Format("2006-01-02T15-04-05Z") + ".crt"
@@ -324,13 +325,13 @@ func TestReplacementPhases(t *testing.T) {
 func TestMaintenanceWindows(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.Windows = []string{"* * 2 ? * SUN"} }) // now is a Sunday, 12:00
-	s.annotate("c-cluster-ca-cert", AnnotationForceRenew)
+	s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew)
 	s.in.Nodes[1].SANs = append(s.in.Nodes[1].SANs, "other.example.com")
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
 	g.Expect(s.last.ClusterCA).To(And(HaveField("Operation", Postponed), HaveField("CertGeneration", 0)))
 	g.Expect(s.last.Problems).To(ConsistOf(HaveField("Reason", ReasonPostponed)))
 	g.Expect(s.last.Next).To(Equal(at("2026-11-29 02:00:00")))
-	g.Expect(s.secrets["c-cluster-ca-cert"].Annotations).To(HaveKey(AnnotationForceRenew))
+	g.Expect(s.secrets["c-cluster-ca-cert"].Annotations).To(HaveKey(v1.AnnotationForceRenew))
 	g.Expect(s.outdated()).To(Equal([]string{"c-p-1"})) // because of its names
 
 	s.now = s.last.Next
@@ -382,7 +383,7 @@ func TestRenewOnly(t *testing.T) {
 		"it is gone":                   {func(s *sim) { delete(s.secrets, "c-p-0") }, node(0).SANs, true},
 		"it is gone with its names":    {func(s *sim) { s.in.Nodes[0].SANs = nil; delete(s.secrets, "c-p-0") }, nil, false},
 		"it can't be read any more":    {func(s *sim) { s.secrets["c-p-0"].Data["c-p-0.crt"] = []byte("garbage") }, node(0).SANs, true},
-		"the key of the CA is new":     {func(s *sim) { s.annotate(ClusterCAKeySecret("c"), AnnotationForceReplace) }, node(0).SANs, true},
+		"the key of the CA is new":     {func(s *sim) { s.annotate(ClusterCAKeySecret("c"), v1.AnnotationForceReplace) }, node(0).SANs, true},
 		"a listener is served no more": {func(s *sim) { s.in.Listeners = nil }, node(0).SANs, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -428,7 +429,7 @@ func TestStore(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t, func(s *sim) { s.in.PKCS12 = true })
 	before := s.secrets["c-cluster-ca-cert"].Data
-	s.annotate("c-cluster-ca", AnnotationForceReplace)
+	s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
 	g.Expect(s.pass(1000, s.check)).To(Succeed())
 	after := s.secrets["c-cluster-ca-cert"].Data
 	g.Expect(after["ca.password"]).To(Equal(before["ca.password"]))
@@ -552,7 +553,7 @@ func FuzzSecrets(f *testing.F) {
 				continue
 			}
 			d := in.Secrets[secret].Secret
-			d.Annotations = map[string]string{AnnotationCAKeyGeneration: generation, AnnotationCACertGeneration: generation}
+			d.Annotations = map[string]string{v1.AnnotationCAKeyGeneration: generation, v1.AnnotationCACertGeneration: generation}
 			d.Data = map[string][]byte{"ca.key": key, "ca.crt": crt, "ca-2027-11-22T12-00-00Z.crt": crt, "ca-2027-11-22T12-00-00Z.key": key,
 				name + ".crt": crt, name + ".key": key}
 		}

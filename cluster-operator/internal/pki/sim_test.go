@@ -15,6 +15,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // testKey generates ECDSA keys, which are fast to generate, also for CAs.
@@ -347,11 +349,11 @@ func (s *sim) step(r *rand.Rand) error {
 	case n < 83 && len(running) > 0: // a pod ends
 		delete(s.pods, running[r.IntN(len(running))])
 	case n < 86:
-		s.annotate(ClusterCAKeySecret("c"), AnnotationForceReplace)
+		s.annotate(ClusterCAKeySecret("c"), v1.AnnotationForceReplace)
 	case n < 88:
-		s.annotate(ClusterCACertSecret("c"), AnnotationForceRenew)
+		s.annotate(ClusterCACertSecret("c"), v1.AnnotationForceRenew)
 	case n < 89:
-		s.annotate(ClientsCAKeySecret("c"), AnnotationForceReplace)
+		s.annotate(ClientsCAKeySecret("c"), v1.AnnotationForceReplace)
 	case n < 90:
 		s.in.ClusterCA.ReplaceKey = !s.in.ClusterCA.ReplaceKey
 	case n < 93 && len(s.in.Nodes) < 6:

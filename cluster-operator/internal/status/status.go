@@ -71,8 +71,6 @@ type Wait struct {
 const (
 	// Stalled is True if nothing changes until a user does something, as kstatus has it.
 	Stalled = "Stalled"
-	// UpdatesPending is True if a newer operator would make nodes differently, and waits for a reason to restart them.
-	UpdatesPending = "UpdatesPending"
 )
 
 // Of returns the status of a Kafka.
@@ -99,7 +97,7 @@ func Of(in Input) v1.KafkaStatus {
 	s.StretchClusters = stretchClusters(in)
 	conditions = append(conditions, stalled(in)...)
 	if len(in.Pending) > 0 {
-		conditions = append(conditions, v1.Condition{Type: UpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
+		conditions = append(conditions, v1.Condition{Type: v1.ConditionUpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
 			Message: fmt.Sprintf(
 				"this version of the operator would change %s; to apply that now, annotate the StrimziPodSets with "+
 					"strimzi.io/manual-rolling-update: \"true\"",
@@ -150,7 +148,7 @@ func readiness(in Input) v1.Condition {
 		return notReady(in.Failure.Reason, in.Failure.Message)
 	}
 	if in.Topology == nil {
-		return notReady("Creating", "Kafka cluster is being deployed")
+		return notReady(v1.ReasonCreating, "Kafka cluster is being deployed")
 	}
 	if lost := in.Stretch.lost(); len(lost) > 0 {
 		return notReady(lost[0].Problem.Reason, describeLost(lost))
@@ -186,7 +184,7 @@ func (in Input) nodes(what, pool string) v1.Condition {
 	}
 	switch why := in.why(pool); {
 	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
-		return notReady("Creating", fmt.Sprintf("%s is being deployed: %d of %d nodes are ready%s", what, ready, nodes, why))
+		return notReady(v1.ReasonCreating, fmt.Sprintf("%s is being deployed: %d of %d nodes are ready%s", what, ready, nodes, why))
 	case current < nodes || changing:
 		return notReady("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s", current, nodes, ready, why))
 	case ready < nodes:

@@ -120,6 +120,9 @@ func (d *draft) check(r *settings.Reading) {
 	if len(d.Remotes) > 0 && d.RemotesFrom != "" {
 		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "conflicts with STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
 	}
+	if len(d.Remotes)+len(d.RemotesFrom) > 0 && d.Central == "" && r.OK(envCentral) {
+		r.Fail(envCentral, fmt.Errorf("other Kubernetes clusters are given, and no id of this one: set %s", envCentral))
+	}
 	if d.Command == "explain" && d.Node == "" {
 		r.Fail("NODE", errors.New("no node given: use roller explain NODE, with its id or the name of its pod"))
 	}

@@ -28,7 +28,7 @@ import (
 
 // The manifests in config/topic-operator/rbac are generated from these rules.
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=get;list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

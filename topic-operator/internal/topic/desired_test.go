@@ -90,7 +90,7 @@ func TestDesiredRefusals(t *testing.T) {
 			g := NewWithT(t)
 			_, refusal := DesiredOf(topicFrom(t, c.spec))
 			g.Expect(refusal).NotTo(BeNil())
-			g.Expect(refusal.String()).To(Equal(c.want))
+			g.Expect(refusal.Reason + ": " + refusal.Message).To(Equal(c.want))
 		})
 	}
 }

@@ -18,9 +18,6 @@ type Refusal struct {
 	Advice string
 }
 
-// String returns "Reason: message".
-func (r Refusal) String() string { return r.Reason + ": " + r.Message }
-
 // Rules are the operator's settings that apply to a plan.
 type Rules struct {
 	// Alterable describes which keys may be altered (STRIMZI_ALTERABLE_TOPIC_CONFIG); nil allows all. It does not limit creation.
