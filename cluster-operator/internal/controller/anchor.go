@@ -32,8 +32,12 @@ const (
 	anchorProvider = "provider"
 )
 
-// reasonFenced is that of a Kafka which another central cluster has taken over.
-const reasonFenced = "CentralFenced"
+const (
+	// reasonFenced is that of a Kafka which another central cluster has taken over.
+	reasonFenced = "CentralFenced"
+	// reasonRenamed is that of a Kafka whose central cluster got another name.
+	reasonRenamed = "CentralClusterRenamed"
+)
 
 // anchor reads the anchor of a Kafka; nil if there is none.
 func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
@@ -151,6 +155,11 @@ func (p *pass) namesake(owner metav1.OwnerReference) bool {
 
 // checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.
 func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
+	if h, err := ownership.ParseHolder(s.anchor.Data[anchorHolder]); err == nil && h.Cluster == holder.Cluster && h.Central != holder.Central {
+		return stalled(reasonRenamed, "the objects of Kafka %s/%s in other clusters name '%s' as their central cluster (ConfigMap %s in "+
+			"cluster '%s'), and this one is called '%s' now: the operator changes nothing. Set STRIMZI_CENTRAL_CLUSTER_ID back to '%s'",
+			p.kafka.Namespace, p.kafka.Name, h.Central, s.anchor.Name, s.cluster, holder.Central, h.Central)
+	}
 	live := ownership.Read(s.anchor, "ConfigMap")
 	decision := ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)})
 	switch {

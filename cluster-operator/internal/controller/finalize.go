@@ -49,7 +49,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
-	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled {
+	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
 		failure.Message += ". " + r.withoutFinalizer(kafka.Name)
 	}
 	_, retry := p.conclude(err)

@@ -684,6 +684,28 @@ func TestACentralClusterThatWasFollowedTouchesNothing(t *testing.T) {
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
 
+func TestACentralClusterKeepsItsName(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before, name := w.all(), w.r.Stretching.Central
+	renamed := And(HaveField("Reason", "CentralClusterRenamed"), HaveField("Message", HaveSuffix(
+		"this one is called 'other' now: the operator changes nothing. Set STRIMZI_CENTRAL_CLUSTER_ID back to '"+name+"'")))
+	w.r.Stretching.Central = "other"
+	w.pass()
+	w.Expect(w.ready()).To(renamed)
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(renamed, "the objects elsewhere are not forgotten")
+	for _, id := range []string{"east", "west"} {
+		w.Expect(w.all()[id]).To(Equal(before[id]))
+	}
+	w.r.Stretching.Central = name
+	w.pass()
+	for _, id := range []string{"east", "west"} {
+		w.Expect(w.anchored(id)).To(BeFalse())
+	}
+}
+
 func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
