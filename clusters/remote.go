@@ -284,7 +284,7 @@ func (r *remoteRun) conclude() {
 	pass := l != nil && f.foreign == nil && r.health.Up
 	if pass {
 		r.watches.pass(true, l.drop)
-		f.pending = r.watches.pending()
+		f.pending, f.unserved = r.watches.pending(), r.watches.unserved()
 	}
 	seen := r.seen
 	seen.secret = r.lastSecret.name

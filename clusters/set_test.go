@@ -415,6 +415,18 @@ func TestAClusterThatLacksAKindJoinsOnceItServesIt(t *testing.T) {
 	w.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { w.Expect(envtest.UninstallCRDs(east.Config, kinds)).To(Succeed()) })
 	w.becomes("east", Connected, "", "")
+
+	exports := &unstructured.UnstructuredList{}
+	exports.SetGroupVersionKind(kind.GroupVersionKind().GroupVersion().WithKind("ExportList"))
+	m, err := w.set.Member("east")
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(m.Reader().List(t.Context(), exports)).To(Succeed())
+	w.Expect(envtest.UninstallCRDs(east.Config, kinds)).To(Succeed())
+	w.becomes("east", Refused, ReasonKindMissing, "does not serve any more: Export")
+	w.Expect(m.Reader().List(t.Context(), exports)).To(MatchError(IsUnreachable, "its cache is not current"))
+	_, err = envtest.InstallCRDs(east.Config, kinds)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.becomes("east", Connected, "", "")
 }
 
 // restricted returns a config of home for a user with only these rights.

@@ -76,6 +76,8 @@ type facts struct {
 	health Health
 	// pending names the informers that are not up to date since the connection was last lost.
 	pending []string
+	// unserved names the informers whose kinds the API server does not serve any more.
+	unserved []string
 	// joinErr is why the member could not be announced to the greeters.
 	joinErr error
 }
@@ -104,6 +106,8 @@ func (f facts) judge() verdict {
 			v.message += fmt.Sprintf("; the Secret %s has changed since, but its credentials do not work either: %v", f.secretName, f.candidate)
 		}
 		return v
+	case len(f.unserved) > 0:
+		return verdict{Refused, ReasonKindMissing, "kinds that the API server does not serve any more: " + strings.Join(f.unserved, ", ")}
 	case len(f.pending) > 0:
 		return verdict{Unreachable, ReasonResuming, "catching up with changes: " + strings.Join(f.pending, ", ")}
 	case f.candidate != nil:

@@ -38,6 +38,8 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 			Refused, ReasonCredentialsRefused, "no"},
 		"back, but the caches are not": {facts{secret: secretRead, linked: true, health: up, pending: []string{"Pod", "Node"}}, Unreachable,
 			ReasonResuming, "Pod, Node"},
+		"a kind is not served any more": {facts{secret: secretRead, linked: true, health: up, pending: []string{"Export"},
+			unserved: []string{"Export"}}, Refused, ReasonKindMissing, "does not serve any more: Export"},
 		"another cluster answers": {facts{secret: secretRead, linked: true, health: up, foreign: refuse(ReasonIdentityChanged, "x")},
 			Refused, ReasonIdentityChanged, "x"},
 		"new credentials are refused": {facts{secret: secretRead, linked: true, health: up, candidate: refused}, Connected,

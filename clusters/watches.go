@@ -31,11 +31,13 @@ type watches struct {
 	changed func()
 }
 
-// informer is the record of one informer. watches.mu guards name and current; the fields named listed* belong to the informer's goroutine.
+// informer is the record of one informer. watches.mu guards name, current and unserved; the fields named listed* belong to the informer's goroutine.
 type informer struct {
 	name string
 	// current is the outage since which the informer is up to date, or never.
 	current int
+	// unserved is true if the API server does not serve the kind any more: the store holds what was there before.
+	unserved bool
 	// listed has the objects that the informer received from the list after the outage listedOutage. listedAll is true once the list is
 	// complete.
 	listed       versions
@@ -107,12 +109,20 @@ func (w *watches) wait(ctx context.Context) (outage int, err error) {
 // pending returns the names of the informers that were once up to date, but are not known to be so since the last outage. It leaves out
 // those that never were: reads through them wait themselves.
 func (w *watches) pending() []string {
+	return w.names(func(i *informer) bool { return i.current != never && i.current != w.outage })
+}
+
+// unserved returns the names of the informers whose kinds are not served any more.
+func (w *watches) unserved() []string { return w.names(func(i *informer) bool { return i.unserved }) }
+
+// names returns the names of these informers, each once, sorted.
+func (w *watches) names(these func(*informer) bool) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.informers = slices.DeleteFunc(w.informers, func(i *informer) bool { return i.stopped() })
 	var names []string
 	for _, i := range w.informers {
-		if i.current != never && i.current != w.outage {
+		if these(i) {
 			names = append(names, i.name)
 		}
 	}
@@ -151,6 +161,7 @@ func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtim
 		i.listed, i.listedOutage, i.listedAll = versions{}, outage, false
 	}
 	list, err := i.inner.ListWithContext(ctx, options)
+	i.answered(err)
 	if err != nil || !stale {
 		return list, err
 	}
@@ -181,6 +192,7 @@ func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch
 		}
 	}
 	inner, err := i.inner.WatchWithContext(ctx, options)
+	i.answered(err)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +208,7 @@ func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions
 		options.ResourceVersion = "" // the latest version, and not one from the cache of the server
 	}
 	inner, err := i.inner.WatchWithContext(ctx, options)
+	i.answered(err)
 	if err != nil {
 		return nil, err
 	}
@@ -340,6 +353,25 @@ func (i *informer) upToDate(outage int) {
 	if was != outage {
 		i.all.changed()
 	}
+}
+
+// answered records whether the API server still serves the kind, by the result of a list or of the start of a watch. If it does not, the
+// informer is behind, and lists when the kind is served again. One that never was up to date makes its readers wait itself.
+func (i *informer) answered(err error) {
+	unserved := apierrors.IsNotFound(err)
+	i.all.mu.Lock()
+	changes := (err == nil || unserved) && i.current != never && i.unserved != unserved
+	if changes {
+		i.unserved = unserved
+	}
+	i.all.mu.Unlock()
+	if !changes {
+		return
+	}
+	if unserved {
+		i.behind()
+	}
+	i.all.changed()
 }
 
 // behind marks the informer as not up to date, unless it never was: it has to list again.

@@ -2,14 +2,17 @@ package clusters
 
 import (
 	"context"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 )
@@ -24,6 +27,7 @@ type bench struct {
 	store   toolscache.Store
 	list    corev1.PodList
 	asked   metav1.ListOptions
+	failed  error
 	told    atomic.Int32
 	dropped int
 }
@@ -33,11 +37,15 @@ func newBench(t *testing.T) *bench {
 	b.all = newWatches(func() { b.told.Add(1) })
 	inner := &toolscache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			b.asked = o
+			if b.asked = o; b.failed != nil {
+				return nil, b.failed
+			}
 			return b.list.DeepCopy(), nil
 		},
 		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			b.asked = o
+			if b.asked = o; b.failed != nil {
+				return nil, b.failed
+			}
 			b.server = watch.NewFake()
 			return b.server, nil
 		},
@@ -216,4 +224,40 @@ func TestAnInformerThatWasTakenAwayIsNotWaitedFor(t *testing.T) {
 	b.pass(false)
 	b.one.stopped = func() bool { return true }
 	b.Expect(b.all.pending()).To(BeEmpty())
+}
+
+func TestAKindThatIsNotServedAnyMoreIsTold(t *testing.T) {
+	b := newBench(t)
+	gone := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{Resource: "pods"}, "", "", 0, true)
+	b.pass(true)
+	b.failed = gone
+	_, err := b.one.list(t.Context(), metav1.ListOptions{})
+	b.Expect(err).To(MatchError(gone))
+	b.Expect(b.all.unserved()).To(BeEmpty(), "what was never in sync makes its readers wait by itself")
+	b.failed = nil
+	b.watch(false)
+	told := b.told.Load()
+	for _, begin := range []func() error{
+		func() error { _, err := b.one.list(t.Context(), metav1.ListOptions{}); return err },
+		func() error {
+			_, err := b.one.watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(true)})
+			return err
+		},
+	} {
+		b.failed = apierrors.NewServiceUnavailable("busy")
+		b.Expect(begin()).NotTo(Succeed())
+		b.Expect(b.all.unserved()).To(BeEmpty())
+		b.failed = gone
+		b.Expect(begin()).NotTo(Succeed())
+		b.Expect(begin()).NotTo(Succeed())
+		told++
+		b.Expect(b.told.Load()).To(Equal(told))
+		b.Expect(b.all.unserved()).To(Equal([]string{"*v1.Pod"}))
+		b.failed = nil
+		b.Expect(begin()).To(Succeed())
+		told++
+		b.Expect(b.told.Load()).To(Equal(told))
+		b.Expect(b.all.unserved()).To(BeEmpty())
+		b.Expect(b.all.pending()).To(HaveLen(1), "it has to list")
+	}
 }

@@ -72,6 +72,8 @@ type Applier struct {
 	// Owner marks written objects, and decides which may be written, in a Kubernetes cluster that other central clusters may also write to.
 	// UID is then that of the anchor there. Nil in the Kubernetes cluster of the Kafka object, where its uid is sufficient.
 	Owner *ownership.Owner
+	// Orphan has Delete keep what an object owns.
+	Orphan bool
 }
 
 // Owns returns why an object does not belong to the Kafka, or "".
@@ -333,9 +335,11 @@ func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, erro
 	if !a.is(live, ownership.Original) {
 		return Left, nil
 	}
-	uid, version := live.GetUID(), live.GetResourceVersion()
-	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version},
-		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	uid, version, owned := live.GetUID(), live.GetResourceVersion(), metav1.DeletePropagationBackground
+	if a.Orphan {
+		owned = metav1.DeletePropagationOrphan
+	}
+	err := a.Client.Delete(ctx, live, client.Preconditions{UID: &uid, ResourceVersion: &version}, client.PropagationPolicy(owned))
 	if client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("delete %T %s: %w", live, live.GetName(), err)
 	}

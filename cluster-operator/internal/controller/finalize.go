@@ -69,7 +69,7 @@ func (r *Reconciler) withoutFinalizer(kafka string) string {
 		v1.FinalizerStretch, 2*r.Interval, model.AnchorName(kafka))
 }
 
-// finalize deletes the anchors. It returns nil when there are none any more.
+// finalize deletes the anchors, and what they own unless that is to be kept. It returns nil when there are none any more.
 func (p *pass) finalize(ctx context.Context) error {
 	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
 	if err := p.readSite(ctx, home); err != nil {
@@ -78,12 +78,19 @@ func (p *pass) finalize(ctx context.Context) error {
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}
+	orphan, err := p.orphan(ctx)
+	if err != nil {
+		return err
+	}
+	if orphan {
+		p.Events.Normal(p.kafka, "Orphaned", "Delete", "The objects in other Kubernetes clusters are kept, as the deletion asks for")
+	}
 	p.input = model.Input{Kafka: p.kafka, Settings: p.Settings}
 	for _, s := range slices.Clone(p.sites) {
 		if s.cluster == topology.Home || s.anchor == nil {
 			continue
 		}
-		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner)}
+		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner), Orphan: orphan}
 		if gone, err := p.deleteAnchor(ctx, s); err != nil {
 			p.drop(s, err)
 		} else if !gone {
@@ -97,6 +104,23 @@ func (p *pass) finalize(ctx context.Context) error {
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
 	}
 	return nil
+}
+
+// orphan reports whether the deletion of the Kafka is to keep what belongs to it (kubectl delete --cascade=orphan): Kubernetes' garbage
+// collector has to take it off its objects in this Kubernetes cluster, or has taken it off its record.
+func (p *pass) orphan(ctx context.Context) (bool, error) {
+	if controllerutil.ContainsFinalizer(p.kafka, metav1.FinalizerOrphanDependents) {
+		return true, nil
+	}
+	if p.record.Kafka != p.kafka.UID {
+		return false, nil
+	}
+	record := &corev1.ConfigMap{} // the cache may show it as it was before
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: model.RecordName(p.kafka.Name)}, record)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return !ownedBy(record, p.kafka.UID), nil
 }
 
 // orphans remembers since when anchors are known whose Kafka object is gone.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -50,6 +53,24 @@ type Stretching struct {
 	Namespace string
 	// APIVersions returns what the API server of a member serves, nil if that is unknown.
 	APIVersions func(ctx context.Context, m Member) []string
+	// WatchTimeout is how long a pass waits for the first watches in a Kubernetes cluster; watchTimeout if it is 0.
+	WatchTimeout time.Duration
+}
+
+// watchTimeout is how long a pass waits for the first watches in a Kubernetes cluster, which never begin where they are not permitted.
+const watchTimeout = 15 * time.Second
+
+// watching returns a context for reads from the cache of a Kubernetes cluster.
+func (s *Stretching) watching(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(s.WatchTimeout, watchTimeout))
+}
+
+// unwatched adds what to do to the error of a read from a cache that did not end in time.
+func unwatched(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)", err)
 }
 
 // clusters are the ids that pools can name.
@@ -123,7 +144,7 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	for _, s := range opened {
 		err := s.checkPlace()
 		if err == nil {
-			err = p.readSite(ctx, s)
+			err = p.readRemote(ctx, s)
 		}
 		if err != nil {
 			p.lose(s.cluster, s.member.Status(), err)
@@ -154,6 +175,13 @@ func (p *pass) concerns(s *site) bool {
 		}
 	}
 	return false
+}
+
+// readRemote reads what the Kafka has in another Kubernetes cluster.
+func (p *pass) readRemote(ctx context.Context, s *site) error {
+	ctx, cancel := p.Stretching.watching(ctx)
+	defer cancel()
+	return unwatched(ctx, p.readSite(ctx, s))
 }
 
 // openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something.
@@ -200,17 +228,12 @@ func (p *pass) leftIn(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
+	ctx, cancel := p.Stretching.watching(ctx)
+	defer cancel()
 	var ids []string
-	for _, m := range p.Stretching.Members() {
-		if m.Home() || m.Status().State != clusters.Connected {
-			continue
-		}
-		found, err := anchor(ctx, m.Reader(), client.ObjectKeyFromObject(p.kafka))
-		if err != nil || found == nil {
-			continue
-		}
-		if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster {
-			ids = append(ids, m.ID())
+	for _, a := range askRemotes(p.Reconciler, func(m Member) (types.UID, error) { return p.anchoredBy(ctx, m, now, true) }) {
+		if a.err == nil && a.value != "" {
+			ids = append(ids, a.member.ID())
 		}
 	}
 	return ids
@@ -260,7 +283,7 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
 	name := client.ObjectKeyFromObject(p.kafka)
 	if p.kafka.DeletionTimestamp == nil {
-		if s.anchor, err = anchor(ctx, s.cache, name); err != nil {
+		if s.anchor, err = cachedAnchor(ctx, p.Stretching, s.cache, name); err != nil {
 			return nil, err
 		}
 	}
@@ -276,20 +299,21 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	return s, p.checkAgent(ctx, s)
 }
 
-// watchTimeout is how long a pass waits for the first watch of the heartbeat of a Kubernetes cluster.
-const watchTimeout = 15 * time.Second
+// cachedAnchor reads the anchor of a Kafka from the cache of a Kubernetes cluster.
+func cachedAnchor(ctx context.Context, by *Stretching, cache client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
+	ctx, cancel := by.watching(ctx)
+	defer cancel()
+	found, err := anchor(ctx, cache, kafka)
+	return found, unwatched(ctx, err)
+}
 
 // checkAgent warns if no operator makes pods in a Kubernetes cluster, and leaves one out whose operator does not understand this one.
 func (p *pass) checkAgent(ctx context.Context, s *site) error {
-	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	ctx, cancel := p.Stretching.watching(ctx)
 	defer cancel()
 	beat, err := heartbeat.Read(ctx, s.cache, p.Stretching.Namespace)
-	if err != nil && ctx.Err() != nil {
-		return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)",
-			err)
-	}
 	if err != nil {
-		return err
+		return unwatched(ctx, err)
 	}
 	switch problem, mismatch := beat.Problem(p.OperatorVersion, p.Now()); {
 	case mismatch:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -285,5 +287,54 @@ func TestAKubernetesClusterThatIsAwayIsNamedOnTheWayBack(t *testing.T) {
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 	w.Expect(w.kafka().Status.StretchClusters).To(BeEmpty())
 	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Type", "StretchCluster")))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// unlistable is a cache that waits for its first list of a kind for ever, because its credentials don't permit that.
+type unlistable struct {
+	client.Reader
+	kind string
+}
+
+func (u unlistable) wait(ctx context.Context, o any) error {
+	if kind := reflect.TypeOf(o).Elem().Name(); kind != u.kind && kind != u.kind+"List" {
+		return nil
+	}
+	<-ctx.Done()
+	return apierrors.NewTimeoutError("failed waiting for *v1."+u.kind+" Informer to sync", 0)
+}
+
+func (u unlistable) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := u.wait(ctx, o); err != nil {
+		return err
+	}
+	return u.Reader.Get(ctx, key, o, opts...)
+}
+
+func (u unlistable) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := u.wait(ctx, list); err != nil {
+		return err
+	}
+	return u.Reader.List(ctx, list, opts...)
+}
+
+func TestAKindThatMayNotBeListedHangsNoPass(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.r.Stretching.WatchTimeout = 100 * time.Millisecond
+	for i, kind := range []string{"ConfigMap", "Secret", "Lease"} {
+		w.members["east"].cache = unlistable{w.members["east"].reader(), kind}
+		hours := fmt.Sprint(i + 1)
+		w.configure("log.retention.hours", hours)
+		ctx, cancel := context.WithTimeout(t.Context(), watchPatience)
+		_, err := w.r.Reconcile(ctx, w.request())
+		cancel()
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(w.ready()).To(And(HaveField("Reason", "ClusterFailed"), HaveField("Message", And(ContainSubstring("In cluster 'east'"),
+			ContainSubstring("*v1."+kind+" Informer"), ContainSubstring("don't permit to list and watch it")))))
+		w.Expect(w.setting("central", "my-cluster-central-0", "log.retention.hours")).To(Equal(hours))
+	}
+	w.members["east"].cache = nil
+	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }

@@ -652,6 +652,50 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
+func TestADeletionThatKeepsObjectsKeepsThemElsewhere(t *testing.T) {
+	// orphaned does what Kubernetes' garbage collector does before the operator comes to it.
+	orphaned := func(w *stretchedWorld) {
+		record := &corev1.ConfigMap{}
+		w.get(record, model.RecordName("my-cluster"))
+		record.OwnerReferences = nil
+		w.Expect(w.k8s.Update(t.Context(), record)).To(Succeed())
+		k := w.kafka()
+		k.Finalizers = []string{v1.FinalizerStretch}
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	}
+	for name, before := range map[string]func(*stretchedWorld){
+		"the garbage collector works": func(*stretchedWorld) {}, "the garbage collector is done": orphaned,
+		"a cluster was away meanwhile": func(w *stretchedWorld) {
+			w.members["east"].lost = true
+			w.members["west"].lost = true
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Message", ContainSubstring("The deletion waits for cluster 'east'")))
+			w.members["east"].lost = false
+			w.members["west"].lost = false
+			orphaned(w)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			w.Expect(w.k8s.Delete(t.Context(), w.kafka(), client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
+			w.Expect(w.kafka().Finalizers).To(ContainElement(metav1.FinalizerOrphanDependents))
+			before(w)
+			w.pass()
+			for _, id := range []string{"east", "west"} {
+				anchor := &corev1.ConfigMap{}
+				w.in(id, anchor, "my-cluster-kafka-gc")
+				w.Expect(anchor.DeletionTimestamp).NotTo(BeNil())
+				w.Expect(anchor.Finalizers).To(ConsistOf(metav1.FinalizerOrphanDependents), "what it owns is kept in cluster "+id)
+			}
+			k := &v1.Kafka{}
+			err := w.k8s.Get(t.Context(), w.request().NamespacedName, k)
+			w.Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
+			w.Expect(k.Finalizers).NotTo(ContainElement(v1.FinalizerStretch))
+		})
+	}
+}
+
 // follow makes another central cluster the owner of the Kafka in a Kubernetes cluster.
 func (w *stretchedWorld) follow(id string) {
 	w.t.Helper()
