@@ -37,7 +37,7 @@ const (
 	ClassWrongCluster
 )
 
-// String names the class for logs and metrics.
+// String names the class, for messages.
 func (c Class) String() string {
 	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled",
 		"unsupported", "wrong-cluster"}

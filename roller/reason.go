@@ -13,10 +13,6 @@ type ReasonKind string
 const (
 	// CACertHasOldGeneration: the pod trusts an older generation of a CA's certificate.
 	CACertHasOldGeneration ReasonKind = "CaCertHasOldGeneration"
-	// CACertRemoved: a CA's certificate that expired was removed.
-	CACertRemoved ReasonKind = "CaCertRemoved"
-	// CACertRenewed: a CA's certificate was renewed.
-	CACertRenewed ReasonKind = "CaCertRenewed"
 	// ClusterCACertKeyReplaced: the key of the cluster's CA was replaced.
 	ClusterCACertKeyReplaced ReasonKind = "ClusterCaCertKeyReplaced"
 	// ConfigChangeRequiresRestart: a difference in the configuration can't be changed while the node runs.

@@ -1,7 +1,6 @@
 package brokerconfig
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 
@@ -25,16 +24,6 @@ const (
 )
 
 var modes = map[string]Mode{"read-only": ReadOnly, "per-broker": PerBroker, "cluster-wide": ClusterWide, "per-listener": PerListener}
-
-// String returns Kafka's name of the mode.
-func (m Mode) String() string {
-	for name, mode := range modes {
-		if mode == m {
-			return name
-		}
-	}
-	return fmt.Sprintf("mode %d", uint8(m))
-}
 
 // Key is Kafka's definition of one key, and how to compare its values.
 type Key struct {

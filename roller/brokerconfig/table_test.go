@@ -43,7 +43,6 @@ func TestWhatTheLatestTableSays(t *testing.T) {
 	g.Expect(hours.Before).To(Equal([]string{"log.retention.ms", "log.retention.minutes"}))
 	_, known := Latest().Key("no.such.key")
 	g.Expect(known).To(BeFalse())
-	g.Expect(ClusterWide.String()).To(Equal("cluster-wide"))
 }
 
 // An unknown type or mode would be treated as a string, or as read-only.

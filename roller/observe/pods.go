@@ -8,11 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
-
-// kafkaContainer is the name of Kafka's container in a pod.
-const kafkaContainer = "kafka"
 
 // nodeID returns the number at the end of a pod's name, which is the node's id.
 func nodeID(podName string) (roller.NodeID, bool) {
@@ -55,7 +53,7 @@ func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 // kafkaStatus returns the status of Kafka's container; nil if the pod has none.
 func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
-		if c := &pod.Status.ContainerStatuses[i]; c.Name == kafkaContainer {
+		if c := &pod.Status.ContainerStatuses[i]; c.Name == podset.ContainerKafka {
 			return c
 		}
 	}
@@ -66,7 +64,7 @@ func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 func sidecar(pod *corev1.Pod) string {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
-			if c.Name != kafkaContainer && c.State.Waiting != nil && slices.Contains(stuckAtOnce, c.State.Waiting.Reason) {
+			if c.Name != podset.ContainerKafka && c.State.Waiting != nil && slices.Contains(stuckAtOnce, c.State.Waiting.Reason) {
 				return "its container " + c.Name + " does not run: " + c.State.Waiting.Reason
 			}
 		}

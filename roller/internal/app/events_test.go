@@ -79,7 +79,7 @@ func announce() (*announcer, *recorded, *roller.Snapshot) {
 
 // pascalCased are the reasons of Strimzi's Events.
 var pascalCased = map[roller.ReasonKind]string{
-	roller.CACertHasOldGeneration: "CaCertHasOldGeneration", roller.CACertRemoved: "CaCertRemoved", roller.CACertRenewed: "CaCertRenewed",
+	roller.CACertHasOldGeneration:   "CaCertHasOldGeneration",
 	roller.ClusterCACertKeyReplaced: "ClusterCaCertKeyReplaced", roller.ConfigChangeRequiresRestart: "ConfigChangeRequiresRestart",
 	roller.FileSystemResizeNeeded: "FileSystemResizeNeeded", roller.ManualRollingUpdate: "ManualRollingUpdate",
 	roller.PodForceRestartOnError: "PodForceRestartOnError",
