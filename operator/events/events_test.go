@@ -51,8 +51,21 @@ func TestANoteIsNoLongerThanKubernetesTakes(t *testing.T) {
 			t.Errorf("a note of %d bytes became %q", len(note), got)
 		}
 	}
-	got := Note(strings.Repeat("ä", 1000))
-	if len(got) > 1024 || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä...") {
-		t.Errorf("%d bytes, which end in %q", len(got), got[len(got)-10:])
+	for name, long := range map[string]string{
+		"ascii":              strings.Repeat("a", 3000),
+		"two bytes":          strings.Repeat("ä", 3000),
+		"three bytes":        strings.Repeat("€", 3000),
+		"four bytes":         strings.Repeat("🚀", 3000),
+		"one and four bytes": "aa" + strings.Repeat("🚀", 3000),
+		"no text":            strings.Repeat("\xff\xfea", 3000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			got := Note(long)
+			g.Expect(len(got)).To(And(BeNumerically("<=", 1024), BeNumerically(">", 1014)))
+			g.Expect(utf8.ValidString(got)).To(BeTrue())
+			g.Expect(got).To(HaveSuffix("..."))
+			g.Expect(strings.ToValidUTF8(long, "?")).To(HavePrefix(strings.TrimSuffix(got, "...")))
+		})
 	}
 }

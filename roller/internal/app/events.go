@@ -1,21 +1,16 @@
 package app
 
 import (
-	"strings"
-	"unicode/utf8"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
+	opevents "github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
-
-// maxNote is the maximum length of an Event's note, in bytes. The API server accepts 1024 (events.k8s.io/v1), Strimzi's Events have 1000.
-const maxNote = 1000
 
 // announcer records an Event for each action, and for each node that is newly blocked by something other than its turn.
 type announcer struct {
@@ -66,19 +61,5 @@ func (a *announcer) say(n *roller.Node, kind, reason, note string) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: n.Name, UID: types.UID(n.Instance.Or(""))},
 	}
-	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", short(note))
-}
-
-// short returns a note that the API server accepts. A quoted error may be too long or invalid UTF-8, and a cut must not split a character.
-func short(note string) string {
-	note = strings.ToValidUTF8(note, "?")
-	if len(note) <= maxNote {
-		return note
-	}
-	const more = "..."
-	end := maxNote - len(more)
-	for !utf8.RuneStart(note[end]) {
-		end--
-	}
-	return note[:end] + more
+	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", opevents.Note(note))
 }
