@@ -2,46 +2,29 @@ package roller_test
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/simulator"
 )
-
-// proveSeed returns the seed of a run: PROVE_SEED if it is set, a new one if PROVE is full, else always the same.
-func proveSeed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("PROVE_SEED")
-	switch {
-	case text == "" && proving():
-		return rand.Uint64() >> 12
-	case text == "":
-		return 1 // a plain test run has the same result each day
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("PROVE_SEED: %v", err)
-	}
-	return seed
-}
 
 // proving reports whether the proofs run in full.
 func proving() bool { return os.Getenv("PROVE") == "full" }
 
 // TestRandomHistoriesOfRolls plays histories of rolls with all kinds of faults, and checks each decision against docs/decisions.
 func TestRandomHistoriesOfRolls(t *testing.T) {
-	steps, limit := 15_000, time.Minute
+	steps, limit := 15_000, time.Duration(math.MaxInt64)
 	if proving() {
-		steps, limit = 10_000_000, 3*time.Hour // a bound for a busy machine; an idle one needs a quarter of an hour
+		steps, limit = 10_000_000, 3*time.Hour     // a bound for a busy machine; an idle one needs a quarter of an hour
+		if end, bounded := t.Deadline(); bounded { // a run that is cut short still reports its progress
+			limit = min(limit, time.Until(end)-time.Minute)
+		}
 	}
-	if end, bounded := t.Deadline(); bounded { // a run that is cut short still reports its progress
-		limit = min(limit, time.Until(end)-time.Minute)
-	}
-	seed := proveSeed(t)
+	seed := randomtest.Seed(t)
 	made, violations, restarts, looks := 0, 0, 0, 0
 	began := time.Now()
 	for at := seed; made < steps && violations < 3 && time.Since(began) < limit; at++ {
@@ -70,7 +53,7 @@ func TestRandomHistoriesOfLargeRolls(t *testing.T) {
 	if proving() {
 		sizes = []int{100, 100, 100, 100, 300, 300, 300, 1000, 1000, 1000}
 	}
-	seed := proveSeed(t)
+	seed := randomtest.Seed(t)
 	made, violations := 0, 0
 	for i, brokers := range sizes {
 		h := simulator.LargeHistory(seed+uint64(i), brokers)

@@ -23,22 +23,12 @@ var full = os.Getenv("PROVE") == "full"
 // machines is the number of machines of the Kubernetes cluster.
 var machines = map[bool]int{false: 1, true: 3}[full]
 
-// seed is the seed of dice. acknowledged counts the records that were acknowledged during changes.
+// seed is the seed of dice. The test sets both before any spec. acknowledged counts the records that were acknowledged during changes.
 var (
-	seed         = chooseSeed()
-	dice         = rand.New(rand.NewPCG(seed, 0)) // no secrets here
+	seed         uint64
+	dice         *rand.Rand
 	acknowledged atomic.Int64
 )
-
-func chooseSeed() uint64 {
-	if chosen, err := strconv.ParseUint(os.Getenv("PROVE_SEED"), 10, 64); err == nil {
-		return chosen
-	}
-	if full {
-		return rand.Uint64() // as above
-	}
-	return 1
-}
 
 // prove prints the result of the proof, as e2e/prove does.
 func prove(t *testing.T, passed bool) {

@@ -4,6 +4,7 @@ package clusteroperator
 
 import (
 	"context"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
@@ -50,6 +52,8 @@ func TestClusterOperatorOnNodes(t *testing.T) {
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	EnforceDefaultTimeoutsWhenUsingContexts()
+	seed = randomtest.Seed(t)
+	dice = rand.New(rand.NewPCG(seed, 0)) // no secrets here
 	passed := RunSpecs(t, "the cluster-operator on real nodes")
 	if full {
 		prove(t, passed)

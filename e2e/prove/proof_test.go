@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
@@ -43,18 +43,11 @@ func newProof(t *testing.T, name string, small, full int) *proof {
 			t.Skip(err)
 		}
 	}
-	p := &proof{t: t, name: name, count: small, seed: 1}
+	p := &proof{t: t, name: name, count: small, seed: randomtest.Seed(t)}
 	if os.Getenv("PROVE") == "full" {
-		p.full, p.count, p.seed = true, full, rand.Uint64()
+		p.full, p.count = true, full
 	}
-	if text := os.Getenv("PROVE_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("PROVE_SEED: %v", err)
-		}
-		p.seed = seed
-	}
-	t.Logf("%s: %d times, PROVE_SEED=%d", name, p.count, p.seed)
+	t.Logf("%s: %d times", name, p.count)
 	return p
 }
 

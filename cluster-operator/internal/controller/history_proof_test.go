@@ -15,6 +15,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 )
 
 // TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many.
@@ -32,16 +33,9 @@ func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 // proveHistories plays histories with consecutive seeds: few, or many with PROVE=full. PROVE_SEED sets the first seed, PROVE_COUNT the
 // number of histories.
 func proveHistories(t *testing.T, name string, few, many, steps int, play func(t *testing.T, seed int64, steps int)) {
-	count, first := few, int64(1)
+	count, first := few, int64(randomtest.Seed(t)) // it fits
 	if os.Getenv("PROVE") == "full" {
-		count, first = many, time.Now().UnixNano()%1_000_000
-	}
-	if text := os.Getenv("PROVE_SEED"); text != "" {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first = n
+		count = many
 	}
 	if text := os.Getenv("PROVE_COUNT"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -50,7 +44,6 @@ func proveHistories(t *testing.T, name string, few, many, steps int, play func(t
 		}
 		count = n
 	}
-	t.Logf("seed %d", first)
 	began := time.Now()
 	t.Run("histories", func(t *testing.T) {
 		workers := runtime.GOMAXPROCS(0)

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 )
 
 const historySteps = 250
@@ -18,15 +18,9 @@ const historySteps = 250
 // the certificates of all others, no key of a CA is lost, and at the end nothing of earlier CAs remains. PROVE=full plays many histories,
 // PROVE_SEED sets the number of the first.
 func TestHistory(t *testing.T) {
-	histories, first := 5, uint64(0)
+	histories, first := 5, randomtest.Seed(t)
 	if os.Getenv("PROVE") == "full" {
 		histories = 400
-	}
-	if text := os.Getenv("PROVE_SEED"); text != "" {
-		var err error
-		if first, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("PROVE_SEED: %v", err)
-		}
 	}
 	violations := 0
 	for i := range uint64(histories) {

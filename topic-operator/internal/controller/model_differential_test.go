@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -394,9 +395,8 @@ func newTwins(t *testing.T, seed uint64) (*twins, *follower) {
 }
 
 func TestTheModelsServerIsLikeARealOne(t *testing.T) {
-	seed := modelSeed(t)
+	seed := randomtest.Seed(t)
 	w, events := newTwins(t, seed)
-	t.Logf("PROVE_SEED=%d", seed)
 	requests, violations := twinBudget(), 1
 	defer func() {
 		fmt.Printf("PROOF {\"name\":\"the model's API server against a real one\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", requests,

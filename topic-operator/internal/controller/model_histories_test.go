@@ -3,9 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +18,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 )
 
@@ -247,34 +248,17 @@ func (h modelHistory) report(t *testing.T, seed uint64, m *metrics.Metrics) {
 		h.config, story.String())
 }
 
-// modelBudget returns how many steps a run plays, and how long it may take.
+// modelBudget returns how many steps a run plays, and how long a proof may take.
 func modelBudget() (steps int, limit time.Duration) {
 	if os.Getenv("PROVE") == "full" {
 		return 20_000_000, 30 * time.Minute // a bound for a busy machine; an idle one needs little more than a minute
 	}
-	return 250_000, 5 * time.Minute
-}
-
-// modelSeed returns the seed of a run: PROVE_SEED if it is set, a new one if PROVE is full, else always the same.
-func modelSeed(t *testing.T) uint64 {
-	t.Helper()
-	text := os.Getenv("PROVE_SEED")
-	switch {
-	case text == "" && os.Getenv("PROVE") == "full":
-		return rand.Uint64() >> 12 // no secret depends on it
-	case text == "":
-		return 1 // a plain test run has the same result each day
-	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatalf("PROVE_SEED: %v", err)
-	}
-	return seed
+	return 250_000, math.MaxInt64
 }
 
 func TestRandomHistoriesOfTwoOperators(t *testing.T) {
 	steps, limit := modelBudget()
-	seed := modelSeed(t)
+	seed := randomtest.Seed(t)
 	m := metrics.New(prometheus.NewRegistry(), metrics.Options{})
 	made, violations := 0, 0
 	began := time.Now()
