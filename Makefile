@@ -7,7 +7,8 @@ SHELL := bash
 MODULES := $(shell sed -n 's|^[[:space:]]*\./||p' go.work)
 PACKAGES := $(MODULES:%=./%/...)
 OPERATOR ?= topic-operator
-IMAGE ?= kafka-operators/$(OPERATOR):latest
+RELEASE := $(shell sed -n 's/^const Release = "\(.*\)"$$/\1/p' operator/build/build.go)
+IMAGE ?= kafka-operators/$(OPERATOR):$(RELEASE)
 # Where `make run` finds what to follow.
 STRIMZI_NAMESPACE ?= default
 STRIMZI_KAFKA_BOOTSTRAP_SERVERS ?= localhost:9092

@@ -39,7 +39,10 @@ for program in topic-operator roller cluster-operator; do
     grep -qx "kind: $kind" <<<"$installed" || fail "config/$program/default has no $kind"
   done
 done
-if unpinned=$(grep -rnE ':latest|newTag: latest' config); then fail "an image has no pinned tag: $unpinned"; fi
+release=$(sed -n 's/^const Release = "\(.*\)"$/\1/p' operator/build/build.go)
+if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]' --include='*.yaml' config | grep -vE "(newTag: |:)${release//./\\.}\$"); then
+  fail "images have another tag than operator/build says ($release): $other"
+fi
 
 unrun=()
 rules=0

@@ -10,6 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// Release is the release that this tree becomes: the tag of the images that the manifests, the Makefile and the settings name.
+const Release = "0.1.0"
+
 // version is set by the linker: -ldflags '-X github.com/kafka-operators/kafka-operators/operator/build.version=1.2.3'.
 var version string
 

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kafka-operators/kafka-operators/clusters"
+	"github.com/kafka-operators/kafka-operators/operator/build"
 	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
@@ -48,7 +49,7 @@ func (o *Options) imageSettings() []settings.Setting {
 			Doc: "The supported versions of Kafka and their images, as whitespace-separated `version=image`. A Kafka without a version " +
 				"starts with the latest. " +
 				"A changed image alone does not restart nodes."},
-		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:latest",
+		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:" + build.Release,
 			Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
 			Doc:   "The image of topic operators (`.spec.entityOperator.topicOperator`)."},
 		{Env: "STRIMZI_JMX_EXPORTER_IMAGE", Default: OwnImage, Added: true, Parse: settings.Into(&o.ExporterImage, settings.Text),
