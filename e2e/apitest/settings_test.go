@@ -20,7 +20,6 @@ var ownDefaults = map[string]string{
 	"STRIMZI_KAFKA_BOOTSTRAP_SERVERS":    "the roller derives addresses from the name of the Kafka cluster",
 	"STRIMZI_CLIENT_ID":                  "it names the program",
 	"STRIMZI_CLUSTER_NAMESPACE":          "the roller serves Kafka clusters in many namespaces",
-	"STRIMZI_CENTRAL_CLUSTER_ID":         "the cluster-operator refuses stretched Kafkas without it; the roller needs it only for a name",
 	"STRIMZI_LEADER_ELECTION_LEASE_NAME": "it names the program",
 }
 

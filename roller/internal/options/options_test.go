@@ -143,6 +143,24 @@ func TestNoCommandPrintsHelp(t *testing.T) {
 	g.Expect(out.String()).To(Equal("roller v1.2.3\n"))
 }
 
+func TestAmongSeveralClustersThisOneHasAnId(t *testing.T) {
+	g := NewWithT(t)
+	for name, value := range map[string]string{
+		"STRIMZI_REMOTE_KUBE_CONFIG": "east.url=https://east:6443\neast.secret=east", "STRIMZI_REMOTE_KUBE_CONFIG_MAP": "clusters",
+	} {
+		env := map[string]string{name: value}
+		_, err := parse(env, append([]string{"run"}, where...)...)
+		g.Expect(err).To(MatchError("other Kubernetes clusters are given, and no id of this one: set STRIMZI_CENTRAL_CLUSTER_ID"), name)
+		env["STRIMZI_CENTRAL_CLUSTER_ID"] = "here"
+		o, err := parse(env, append([]string{"run"}, where...)...)
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(o.Central).To(Equal("here"), name)
+	}
+	o, err := parse(nil, append([]string{"run"}, where...)...)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Central).To(BeEmpty())
+}
+
 // Flags that users know from kubectl.
 func TestFlagsAreThoseOfKubectl(t *testing.T) {
 	g := NewWithT(t)

@@ -18,6 +18,7 @@ const (
 	envNamespace   = "STRIMZI_NAMESPACE"
 	envCluster     = "STRIMZI_CLUSTER_NAME"
 	envControllers = "STRIMZI_KAFKA_BOOTSTRAP_CONTROLLERS"
+	envCentral     = "STRIMZI_CENTRAL_CLUSTER_ID"
 )
 
 // table returns all settings, each once, with parsers that write to d.
@@ -132,8 +133,8 @@ func (d *draft) stretch() []settings.Setting {
 		{Env: "STRIMZI_REMOTE_KUBE_CONFIG_MAP", Added: true, DefaultDoc: "none", Parse: settings.Into(&d.RemotesFrom, settings.Text),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the roller's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
-		{Env: "STRIMZI_CENTRAL_CLUSTER_ID", Default: "central", Parse: settings.Into(&d.Central, settings.Text),
-			Doc: "The id of this Kubernetes cluster, if there are others."},
+		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&d.Central, settings.Text),
+			Doc: "The id of this Kubernetes cluster. Required if there are others."},
 	}
 }
 
