@@ -29,7 +29,8 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string) (*roller.Recover
 		return nil, err
 	}
 	lines := int64(logLines)
-	text, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, &corev1.PodLogOptions{Container: podset.ContainerKafka, TailLines: &lines}).DoRaw(ctx)
+	tail := &corev1.PodLogOptions{Container: podset.ContainerKafka, TailLines: &lines}
+	text, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, tail).DoRaw(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}

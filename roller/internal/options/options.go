@@ -117,13 +117,18 @@ func (d *draft) check(r *settings.Reading) {
 	if all && len(d.Kafka.Bootstrap)+len(d.Controllers) > 0 {
 		r.Fail(envCluster, fmt.Errorf("addresses are given without a Kafka cluster: set --cluster or %s, or remove the addresses", envCluster))
 	}
+	d.checkRemotes(r)
+	if d.Command == "explain" && d.Node == "" {
+		r.Fail("NODE", errors.New("no node given: use roller explain NODE, with its id or the name of its pod"))
+	}
+}
+
+// checkRemotes rejects settings of other Kubernetes clusters that can't work.
+func (d *draft) checkRemotes(r *settings.Reading) {
 	if len(d.Remotes) > 0 && d.RemotesFrom != "" {
 		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "conflicts with STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
 	}
-	if len(d.Remotes)+len(d.RemotesFrom) > 0 && d.Central == "" && r.OK(envCentral) {
+	if (len(d.Remotes) > 0 || d.RemotesFrom != "") && d.Central == "" && r.OK(envCentral) {
 		r.Fail(envCentral, fmt.Errorf("other Kubernetes clusters are given, and no id of this one: set %s", envCentral))
-	}
-	if d.Command == "explain" && d.Node == "" {
-		r.Fail("NODE", errors.New("no node given: use roller explain NODE, with its id or the name of its pod"))
 	}
 }
