@@ -31,7 +31,8 @@ type watches struct {
 	changed func()
 }
 
-// informer is the record of one informer. watches.mu guards name, current and unserved; the fields named listed* belong to the informer's goroutine.
+// informer is the record of one informer. watches.mu guards name, current and unserved; the fields named listed* belong to the informer's
+// goroutine.
 type informer struct {
 	name string
 	// current is the outage since which the informer is up to date, or never.

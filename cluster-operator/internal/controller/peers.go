@@ -233,15 +233,10 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 		wanted := model.Planned(p.at(s), o.Object)
 		key := facts.KeyOf(wanted)
-		live := s.facts.Objects[key]
+		live, err := s.facts.Objects[key], error(nil)
 		if live == nil {
-			present := &unstructured.Unstructured{}
-			present.SetGroupVersionKind(wanted.GroupVersionKind())
-			switch err := s.live.Get(ctx, client.ObjectKeyFromObject(wanted), present); {
-			case err == nil:
-				live = present
-			case !apierrors.IsNotFound(err):
-				return nil, fmt.Errorf("get %s %s: %w", key.Kind, key.Name, err)
+			if live, err = s.present(ctx, wanted); err != nil {
+				return nil, err
 			}
 		}
 		outcome, err := p.applyOver(ctx, s, wanted, live)
@@ -259,12 +254,9 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 		// What it was before, such as a node port that a user changed, leads nowhere any more.
 		if outcome == apply.Changed || outcome == apply.Created {
-			present := &unstructured.Unstructured{}
-			present.SetGroupVersionKind(wanted.GroupVersionKind())
-			if err := s.live.Get(ctx, client.ObjectKeyFromObject(wanted), present); err != nil {
-				return nil, fmt.Errorf("get %s %s: %w", key.Kind, key.Name, err)
+			if live, err = s.present(ctx, wanted); err != nil {
+				return nil, err
 			}
-			live = present
 		}
 		if live != nil {
 			seen, err := asUnstructured(live, wanted.GroupVersionKind())
@@ -275,6 +267,19 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 	}
 	return observed, nil
+}
+
+// present reads an object from the API server; nil if there is none.
+func (s *site) present(ctx context.Context, o *unstructured.Unstructured) (client.Object, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(o.GroupVersionKind())
+	switch err := s.live.Get(ctx, client.ObjectKeyFromObject(o), live); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("get %s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	return live, nil
 }
 
 // warnOfRefused says that an API server refuses a planned object. Only the nodes that it makes reachable wait for it.

@@ -815,7 +815,7 @@ func (w *stretchedWorld) unfinished() {
 
 func (w *stretchedWorld) anchored(id string) bool {
 	w.t.Helper()
-	err := w.members[id].Client.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})
+	err := w.members[id].Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})
 	w.Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
 	return err == nil
 }
