@@ -19,7 +19,7 @@ import (
 // create creates the topic. If it already exists, because a broker lagged or another client was faster, the pass decides again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
 	wanted := p.desired.NewTopic()
-	if !ownership.HasFinalizer(p.kt) && r.memory.noted(r.memory.refused, p.kt.UID) {
+	if !ownership.HasFinalizer(p.kt) && r.memory.refuses(p.kt.UID) {
 		// Kafka refused it the last time. Validate it first: an object gets no finalizer for a topic that Kafka refuses again.
 		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
 			return r.failed(p, nil, err), nil
@@ -61,8 +61,8 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
 	v := r.failed(p, nil, err)
 	s := p.kt.Status
-	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.noted(r.memory.guarded, p.kt.UID) {
-		r.memory.note(r.memory.refused, p.kt.UID)
+	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.guards(p.kt.UID) {
+		r.memory.refuse(p.kt.UID)
 		return v, r.removeFinalizer(ctx, p)
 	}
 	return v, nil

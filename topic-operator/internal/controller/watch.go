@@ -104,7 +104,7 @@ func (r *Reconciler) watched() predicate.Predicate {
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			r.seen(e.ObjectNew)
-			useFinalizers := r.options.UseFinalizers && !r.memory.noted(r.memory.refused, e.ObjectNew.GetUID())
+			useFinalizers := r.options.UseFinalizers && !r.memory.refuses(e.ObjectNew.GetUID())
 			return r.passes(e.ObjectNew, asksForPass(e.ObjectOld, e.ObjectNew, useFinalizers))
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {

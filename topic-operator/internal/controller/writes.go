@@ -31,7 +31,7 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 	err := r.patchFinalizers(ctx, p, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
 	r.metrics.Timed(metrics.TimerAddFinalizer, r.options.Now().Sub(began))
 	if err == nil {
-		r.memory.note(r.memory.guarded, p.kt.UID)
+		r.memory.guard(p.kt.UID)
 	}
 	return err
 }
