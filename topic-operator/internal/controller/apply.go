@@ -33,7 +33,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 		return verdict{}, err
 	}
 	if p.readsOtherwise() {
-		return verdict{again: true}, r.gather(ctx, p, nil)
+		return decideAgain(), r.gather(ctx, p, nil)
 	}
 	made, err := r.kafka.Create(ctx, wanted, r.mayCreate(ctx, p, d))
 	if v, ok, err := r.notMade(ctx, p, err); ok {
@@ -52,7 +52,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
 	r.reportCreated(p, p.desired, made)
-	return withOutcome(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
+	return report(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
 		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
 
@@ -67,6 +67,9 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 	}
 	return v, nil
 }
+
+// passesBy reports whether an error of Kafka is temporary. A topic that is missing existed a moment ago, and the next pass recreates it.
+func passesBy(err error) bool { return kafka.IsRetriable(err) || kafka.IsNotFound(err) }
 
 // lasts reports whether an error of Kafka persists until a user fixes its cause.
 func lasts(err error) bool {
@@ -121,13 +124,13 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	if p.readsOtherwise() {
-		return verdict{again: true}, r.gather(ctx, p, nil)
+		return decideAgain(), r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
 	if moved, err := r.readMoves(ctx, p, d.Topic); err != nil {
 		return r.failed(p, claim, err), nil
 	} else if moved {
-		return verdict{soon: settle}, nil
+		return lookAgain(settle), nil
 	}
 	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
 	if d.Claim && plan.Changes() {
@@ -136,7 +139,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 			return verdict{}, err
 		}
 		if p.facts.Own.Unstorable {
-			return verdict{again: true}, nil
+			return decideAgain(), nil
 		}
 	}
 	if err := r.rememberThrottles(ctx, p); err != nil {
@@ -165,14 +168,14 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 // aligned returns the verdict on a topic that matches its KafkaTopic, except for what Kafka can't change.
 func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone []string, lasting []topic.Refusal) verdict {
 	warnings := append(topic.Warnings(p.desired, r.options.Rules), lasting...)
-	v := withOutcome(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: claim})
+	v := report(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: claim})
 	if len(plan.Refusals) > 0 {
-		v = withOutcome(topic.Outcome{
+		v = report(topic.Outcome{
 			State: topic.Failed, Failure: joined(plan.Refusals), Stalled: true, Warnings: lasting, Gone: gone, Claimed: claim,
 		})
 	}
 	if p.settling {
-		v.soon = settle // only a later read proves that no difference remains
+		v.then, v.wait = soon, settle // only a later read proves that no difference remains
 	}
 	return v
 }
@@ -224,7 +227,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	if as, ok := kafka.WrongCluster(err); ok {
 		r.options.Identity.Answered(as)
 		p.facts.Own.Answering = as
-		return verdict{again: true}
+		return decideAgain()
 	}
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
 	switch {
@@ -235,11 +238,10 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	}
 	o.Claimed = claim
 	o.Stalled = !slices.ContainsFunc(errs, func(err error) bool { return !lasts(err) })
-	v := withOutcome(o)
-	v.cause = causeOf(err)
-	v.retry = slices.ContainsFunc(errs, func(err error) bool {
-		return kafka.IsRetriable(err) || kafka.IsNotFound(err) // the topic existed a moment ago; the next pass recreates it
-	})
+	v := verdict{outcome: &o, cause: causeOf(err)}
+	if slices.ContainsFunc(errs, passesBy) {
+		v.then = retried
+	}
 	return v
 }
 

@@ -117,7 +117,7 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 		return v, true, err
 	case errors.Is(err, ErrNotLeader):
 		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
-		return verdict{soon: lastRetry}, true, nil
+		return lookAgain(lastRetry), true, nil
 	case errors.As(err, &unknown):
 		return verdict{}, true, unknown
 	}
@@ -130,16 +130,16 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
-		return verdict{done: true}, nil // the object was replaced or deleted: the watch delivers that
+		return finished(), nil // the object was replaced or deleted: the watch delivers that
 	case newer.object != nil && newer.object.UID != p.kt.UID:
-		return verdict{soon: firstRetry}, nil
+		return lookAgain(firstRetry), nil
 	case newer.object != nil:
 		p.kt = newer.object
 	}
 	if err := r.gather(ctx, p, newer); err != nil {
 		return verdict{}, err
 	}
-	return verdict{again: true}, nil
+	return decideAgain(), nil
 }
 
 // object returns the facts about the object of a pass, including those that the operator remembers.

@@ -16,14 +16,14 @@ func (r *Reconciler) ignore(p *pass) verdict {
 	o := p.facts.Object
 	p.log.V(1).Info("Ignoring a KafkaTopic that the selector does not match, or that no longer has the finalizer", "labels", p.kt.Labels)
 	if o.Selected || !o.Deleting || !o.Held || p.kt.Status.ObservedGeneration == p.kt.Generation {
-		return verdict{done: true}
+		return finished()
 	}
 	if wait := r.options.Interval - r.options.Now().Sub(p.kt.DeletionTimestamp.Time); wait > 0 {
-		return verdict{soon: wait}
+		return lookAgain(wait)
 	}
 	if r.memory.noteUnselected(p.kt.UID) {
 		logging.Warn(p.log, unselected, "topic", ownership.ClaimedName(p.kt), "labels", p.kt.Labels)
 		r.events.Warning(reference(p.kt), v1.ReasonNotSelected, "Delete", unselected)
 	}
-	return verdict{unselected: true}
+	return verdict{then: orphaned}
 }

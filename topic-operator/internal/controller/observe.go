@@ -19,7 +19,7 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	}
 	desired, refusal := topic.DesiredOf(p.kt)
 	if refusal != nil {
-		return withOutcome(topic.Outcome{State: topic.Failed, Failure: *refusal, Stalled: true})
+		return report(topic.Outcome{State: topic.Failed, Failure: *refusal, Stalled: true})
 	}
 	p.desired = desired
 	actual, err := r.kafka.Describe(ctx, desired.Name, p.wasReady)
@@ -44,7 +44,7 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 		// Kafka is reachable now, and can return its cluster id.
 		p.facts.Own = r.own(r.options.Identity.Ask(ctx, answered))
 	}
-	return verdict{again: true}
+	return decideAgain()
 }
 
 // confirm asks the controller, which never lags behind, whether the name of the topic is free. It validates a creation, and creates
@@ -61,7 +61,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 		p.facts.Observed = ownership.Observation{View: ownership.Unknown}
 		return r.failed(p, nil, err)
 	}
-	return verdict{again: true}
+	return decideAgain()
 }
 
 // refuse returns the verdict that reports why the operator does not act.
@@ -70,25 +70,27 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 	if p.facts.Object.Vanished {
 		o.Failure.Advice = "" // no object is left to annotate
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
-		return withOutcome(o)
+		return report(o)
 	}
 	o.StillUnmanaged = p.facts.Object.Doubtful
-	v := withOutcome(o)
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
-		return v
+		return report(o)
 	}
 	// The status belongs to another operator, which will correct it. So the operator reports the mismatch once for each generation
 	// (docs/decisions/another-cluster.md).
-	v.outcome.ConditionsOnly = true
+	o.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
-		v.outcome.Failure.Advice += ". Topic '" + made.Name + "' was created in this cluster before that, and is kept"
+		o.Failure.Advice += ". Topic '" + made.Name + "' was created in this cluster before that, and is kept"
 	}
 	if p.facts.Own.Answering != "" {
 		r.memory.forgetMismatch(p.kt.UID) // the status will change now, whether the answer to the write arrives or not
-		return v
+		return report(o)
 	}
-	v.reported, v.later = r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
-	v.reported = v.reported && isReconciled(p.kt)
+	reported, later := r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
+	v := verdict{outcome: &o, wait: later}
+	if reported && isReconciled(p.kt) {
+		v.then = known
+	}
 	return v
 }
 
@@ -128,9 +130,9 @@ func (r *Reconciler) countRefusal(p *pass, v verdict) {
 		return
 	}
 	switch {
-	case v.unselected:
+	case v.then == orphaned:
 		r.metrics.Refused(p.key, v1.ReasonNotSelected, true)
-	case !v.retry:
+	case v.then != retried:
 		r.metrics.Allowed(p.key)
 	}
 }

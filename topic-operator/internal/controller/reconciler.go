@@ -153,29 +153,6 @@ type pass struct {
 // deleting reports whether the topic should be deleted.
 func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Object.Vanished }
 
-// verdict defines how a pass continues after its decision was executed.
-type verdict struct {
-	// outcome goes to the status; nil leaves the status alone.
-	outcome *topic.Outcome
-	// reported means that the status has, or had, the outcome, which is not written again.
-	reported bool
-	// retry means that the failure is temporary, so that the pass is repeated with back-off rather than at the timer.
-	retry bool
-	// cause is the cause of a transport error, for the log.
-	cause string
-	// soon repeats the pass after this time, without a failure. later postpones the timed pass by this time.
-	soon, later time.Duration
-	// again means that the facts changed during the pass, so that it decides again.
-	again bool
-	// done means that the object was or will be deleted, and needs no further pass.
-	done bool
-	// unselected means that the object is being deleted, and waits for an operator that most likely does not exist.
-	unselected bool
-}
-
-// withOutcome returns a verdict whose outcome is written to the status.
-func withOutcome(o topic.Outcome) verdict { return verdict{outcome: &o} }
-
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.busy.start(req.NamespacedName, r.options.Now())()
@@ -190,7 +167,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p.wasReady = topic.IsReady(p.kt)
 	p.settling = r.memory.settling(p.key)
 	v, err := r.act(ctx, p)
-	if err == nil && v.outcome != nil && !v.reported && !r.isNoise(ctx, p, v) {
+	if err == nil && v.outcome != nil && v.then != known && !r.isNoise(ctx, p, v) {
 		ctx, cancel := withTimeToReport(ctx)
 		defer cancel()
 		err = r.writeStatus(ctx, p, *v.outcome)
@@ -236,7 +213,7 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 		d := ownership.Decide(p.facts)
 		p.log.V(1).Info("Decided", "decision", d.String(), "seen", p.facts.Observed.View.String())
 		v, err := r.carryOut(ctx, p, d)
-		if err != nil || !v.again {
+		if err != nil || v.then != undecided {
 			return v, err
 		}
 	}
@@ -300,11 +277,11 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		return r.release(ctx, p, d)
 	case ownership.MarkUnmanaged:
 		r.memory.forgetCreation(p.kt.UID)
-		return withOutcome(topic.Outcome{State: topic.Unmanaged}), nil
+		return report(topic.Outcome{State: topic.Unmanaged}), nil
 	case ownership.MarkPaused:
 		// The status keeps the name of the topic for an object that was paused from the start (Strimzi;
 		// docs/decisions/unmanaged-and-paused.md).
-		return withOutcome(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
+		return report(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
 	case ownership.Refuse:
 		return r.refuse(p, d), nil
 	case ownership.Look:
@@ -312,7 +289,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	case ownership.Confirm:
 		return r.confirm(ctx, p), nil
 	case ownership.Wait:
-		return verdict{soon: firstRetry}, nil
+		return lookAgain(firstRetry), nil
 	case ownership.Create:
 		return r.create(ctx, p, d)
 	case ownership.Align:
@@ -326,10 +303,8 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 // isNoise reports whether a temporary failure should not reach the status yet: a topic that was ready most likely still is, and a rolling
 // restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
-	if !v.retry {
-		return false
-	}
-	return stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval
+	return v.then == retried &&
+		(stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval)
 }
 
 // conclude counts the pass and returns when to repeat it.
@@ -337,18 +312,20 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 	reason := ""
 	switch {
 	case err != nil && apierrors.IsNotFound(err):
-		// The object was deleted during the pass; the watch delivers that.
-		err, v.done = nil, true
+		err = nil // the object was deleted during the pass; the watch delivers that
+		if v.then != retried {
+			v.then = over
+		}
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Another client wrote in between, so our version of the object is old. Repeat the pass when the watch has caught up, with a
 		// growing delay as long as the other client keeps writing.
 		p.log.V(1).Info("The KafkaTopic changed in the meantime, requeueing it")
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}, nil
-	case stopping(ctx) && (err != nil || v.retry):
+	case stopping(ctx) && (err != nil || v.then == retried):
 		return reconcile.Result{}, nil
 	case err != nil:
 		reason = v1.ReasonInternalError
-	case v.retry:
+	case v.then == retried:
 		reason = "Retry"
 	case v.outcome != nil && v.outcome.State == topic.Failed:
 		reason = v.outcome.Failure.Reason
@@ -365,18 +342,19 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 // next returns when to repeat the pass.
 func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	low := handler.LowPriority
-	if v.retry {
+	if v.then == retried {
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key), Priority: &low}
 	}
 	r.memory.succeeded(p.key)
-	if v.done {
+	timer := schedule.Next(p.key.String(), r.options.Interval, r.options.Now())
+	switch v.then {
+	case over:
 		return reconcile.Result{}
+	case soon:
+		return reconcile.Result{RequeueAfter: min(timer, v.wait), Priority: &low}
+	default:
+		return reconcile.Result{RequeueAfter: timer + v.wait, Priority: &low}
 	}
-	wait := schedule.Next(p.key.String(), r.options.Interval, r.options.Now()) + v.later
-	if v.soon > 0 && v.soon < wait {
-		wait = v.soon
-	}
-	return reconcile.Result{RequeueAfter: wait, Priority: &low}
 }
 
 // reportFailure logs why a pass failed.
@@ -386,7 +364,7 @@ func reportFailure(p *pass, v verdict) {
 	}
 	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
-	case v.retry:
+	case v.then == retried:
 		logging.Warn(p.log, "Kafka did not answer, retrying", "topic", name, "error", why.Message, "cause", v.cause)
 	case why.Advice != "":
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
@@ -406,12 +384,13 @@ func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, e
 	p.facts.Object.Vanished = true
 	v, err := r.act(ctx, p)
 	own := p.facts.Own
-	// There is no later chance: while the operator can't reach its own cluster, the deletion waits.
-	v.retry = v.retry || v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown)
-	if err == nil && !v.retry && v.soon == 0 {
-		v.done = true
+	switch {
+	case v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown):
+		v.then = retried // there is no later chance: while the operator can't reach its own cluster, the deletion waits
+	case err == nil && v.then != retried && v.then != soon:
+		v.then = over
 	}
-	if v.done {
+	if v.then == over {
 		r.vanish.drop(p.key)
 		r.memory.forget(p.key)
 	}
