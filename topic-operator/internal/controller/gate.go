@@ -141,18 +141,3 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 	}
 	return decideAgain(), nil
 }
-
-// object returns the facts about the object of a pass, including those that the operator remembers.
-func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished bool) ownership.Object {
-	o := ownership.ObjectOf(kt, r.options.Selects(kt.Labels))
-	o.Vanished = vanished
-	o.Doubtful = r.doubtful(ctx, kt)
-	o.Settled = r.memory.wasDeleted(o.TopicID)
-	if made := r.memory.madeFor(kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
-		o.Made = made // a status with another topic, such as one from a backup, takes precedence, since the rivals are those of its topic
-	}
-	return o
-}
-
-// always is Options.Leads where there is no other replica.
-func always(context.Context) error { return nil }

@@ -16,10 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
@@ -31,72 +29,6 @@ import (
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=get;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=get;list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// Kafka contains the requests of the reconciler to Kafka; executor.Executor implements it.
-type Kafka interface {
-	Describe(ctx context.Context, name string, patient bool) (topic.Actual, error)
-	Locate(ctx context.Context, name string) (kafka.Topic, error)
-	Create(ctx context.Context, t kafka.NewTopic, allowed executor.Check) (kafka.CreateResult, error)
-	Validate(ctx context.Context, t kafka.NewTopic) error
-	Alter(ctx context.Context, c kafka.ConfigChange, allowed executor.Check) error
-	Increase(ctx context.Context, p kafka.PartitionIncrease, allowed executor.Check) error
-	Reassignments(ctx context.Context, name string) (map[int32]kafka.Reassignment, error)
-	Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error
-}
-
-// Identity returns the Kafka cluster that the operator works for; identity.Guard implements it.
-type Identity interface {
-	// Own returns the cluster, and asks Kafka for it while it is unknown.
-	Own(ctx context.Context) ownership.Cluster
-	// Ask does the same, but asks at once if the last attempt began before since.
-	Ask(ctx context.Context, since time.Time) ownership.Cluster
-	// Current returns the cluster as far as it is known, without a request.
-	Current() ownership.Cluster
-	// Answered records that a broker of another cluster answered.
-	Answered(as string)
-}
-
-// Schema reports which fields of a KafkaTopic the API server keeps. A CustomResourceDefinition other than the operator's may drop fields on
-// which the operator's guarantees depend. schema.Watcher implements it.
-type Schema interface {
-	// KeepsClusterID reports whether the API server keeps status.clusterId; true until something shows the opposite.
-	KeepsClusterID() bool
-	// DroppedClusterID records that the answer to a patch of a status lacked the clusterId.
-	DroppedClusterID()
-	// KeepsManaged asks the API server whether it keeps spec.managed of an object.
-	KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, error)
-}
-
-// Options are the settings of the reconciler.
-type Options struct {
-	// Selects reports whether the operator's label selector matches a KafkaTopic's labels.
-	Selects func(labels map[string]string) bool
-	// Rules apply to plans, Ownership to what the operator may touch at all.
-	Rules     topic.Rules
-	Ownership ownership.Rules
-	// Violation describes why the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
-	Violation func(namespace, topic string) string
-	// Identity returns the operator's Kafka cluster.
-	Identity Identity
-	// Claims finds the claimants of a topic; nil uses the manager's watches.
-	Claims Claims
-	// Leads returns an error if another replica of the operator leads, or if that can't be found out. The reconciler calls it right before
-	// each change in Kafka. Nil means that there is no other replica.
-	Leads func(context.Context) error
-	// Schema reports which fields of a KafkaTopic the API server keeps; nil means all.
-	Schema Schema
-	// Namespaces are the watched namespaces; empty means all.
-	Namespaces []string
-	// Interval is the longest time between two passes over a KafkaTopic.
-	Interval time.Duration
-	// UseFinalizers holds deleted objects until their topics are deleted.
-	UseFinalizers bool
-	// KeepWhenDeletionDisabled keeps a deleted object, as Strimzi does, if topic deletion is disabled in Kafka; the default releases it
-	// (docs/decisions/deletion.md).
-	KeepWhenDeletionDisabled bool
-	// Now returns the current time.
-	Now func() time.Time
-}
 
 // Reconciler makes one topic at a time follow its KafkaTopic.
 type Reconciler struct {
@@ -190,17 +122,6 @@ func (r *Reconciler) read(ctx context.Context, p *pass) error {
 	return err
 }
 
-// withTimeToReport extends the context of a pass that used up its time on Kafka, so that it can write its status.
-func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
-	}
-	return ctx, func() {}
-}
-
-// stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.
-func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
-
 // maxDecisions bounds how often a pass decides again. Each time it has more facts, so a few are enough; the bound protects against bugs.
 const maxDecisions = 10
 
@@ -218,54 +139,6 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 		}
 	}
 	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
-}
-
-// gather collects the facts that need no read of the topic from Kafka. The claimants are those of newer, if it is set.
-func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error {
-	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
-	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
-	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
-		return nil // the other facts do not matter
-	}
-	p.facts.Own = r.own(r.options.Identity.Own(ctx))
-	r.reportUnprotected(p)
-	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
-	if newer != nil && newer.topic == o.Topic() {
-		p.facts.Others = r.others(ctx, p, newer.claimants)
-		return nil
-	}
-	claimants, err := r.options.Claims.Of(ctx, o.Topic())
-	if err != nil {
-		return err
-	}
-	p.facts.Others = r.others(ctx, p, claimants)
-	return nil
-}
-
-func (r *Reconciler) violation(namespace, topic string) string {
-	if r.options.Violation == nil {
-		return ""
-	}
-	return r.options.Violation(namespace, topic)
-}
-
-// others returns the other claimants of the pass's topic.
-func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
-	var others []ownership.Claimant
-	for i := range claimants {
-		kt := &claimants[i]
-		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) || r.released(kt) || r.doubtful(ctx, kt) {
-			continue
-		}
-		others = append(others, ownership.ClaimantOf(kt, r.violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
-	}
-	return others
-}
-
-// released reports whether the operator released an object that another finalizer still holds: such an object can't act any more, so it
-// claims nothing.
-func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
-	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }
 
 // carryOut executes a decision, or collects the facts that it requires.
@@ -306,6 +179,17 @@ func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	return v.then == retried &&
 		(stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval)
 }
+
+// withTimeToReport extends the context of a pass that used up its time on Kafka, so that it can write its status.
+func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
+	}
+	return ctx, func() {}
+}
+
+// stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.
+func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // conclude counts the pass and returns when to repeat it.
 func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error) (reconcile.Result, error) {
@@ -371,28 +255,4 @@ func reportFailure(p *pass, v verdict) {
 	default:
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message)
 	}
-}
-
-// vanished handles an object that no longer exists. Only the mode without finalizers then has a topic to delete, and no object that could
-// show a failure.
-func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
-	p.kt = r.vanish.get(p.key)
-	if p.kt == nil {
-		r.memory.forget(p.key)
-		return reconcile.Result{}, nil
-	}
-	p.facts.Object.Vanished = true
-	v, err := r.act(ctx, p)
-	own := p.facts.Own
-	switch {
-	case v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown):
-		v.then = retried // there is no later chance: while the operator can't reach its own cluster, the deletion waits
-	case err == nil && v.then != retried && v.then != soon:
-		v.then = over
-	}
-	if v.then == over {
-		r.vanish.drop(p.key)
-		r.memory.forget(p.key)
-	}
-	return r.conclude(ctx, p, v, err)
 }

@@ -1,8 +1,14 @@
 package controller
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -49,3 +55,81 @@ func decideAgain() verdict { return verdict{then: undecided} }
 
 // finished ends the passes over an object that was or will be deleted.
 func finished() verdict { return verdict{then: over} }
+
+// failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried.
+func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
+	err := errors.Join(errs...)
+	if as, ok := kafka.WrongCluster(err); ok {
+		r.options.Identity.Answered(as)
+		p.facts.Own.Answering = as
+		return decideAgain()
+	}
+	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
+	switch {
+	case p.facts.Object.Vanished: // the log is the only place for this failure
+		o.Failure.Message = "Unable to delete topic '" + p.facts.Object.Topic() + "' from Kafka. " + o.Failure.Message
+	case p.deleting():
+		o.Failure.Message = "Deletion failed: " + o.Failure.Message
+	}
+	o.Claimed = claim
+	o.Stalled = !slices.ContainsFunc(errs, func(err error) bool { return !lasts(err) })
+	v := verdict{outcome: &o, cause: causeOf(err)}
+	if slices.ContainsFunc(errs, passesBy) {
+		v.then = retried
+	}
+	return v
+}
+
+// passesBy reports whether an error of Kafka is temporary. A topic that is missing existed a moment ago, and the next pass recreates it.
+func passesBy(err error) bool { return kafka.IsRetriable(err) || kafka.IsNotFound(err) }
+
+// lasts reports whether an error of Kafka persists until a user fixes its cause.
+func lasts(err error) bool {
+	class := kafka.ClassOf(err)
+	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
+}
+
+// definite reports whether the error is Kafka's rejection of a request, so that Kafka did not execute it.
+func definite(err error) bool {
+	switch kafka.ClassOf(err) {
+	case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassUnsupported:
+		return true
+	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassNotFound, kafka.ClassExists,
+		kafka.ClassDisabled, kafka.ClassWrongCluster:
+	}
+	return false
+}
+
+// reasonOf distinguishes Kafka's errors from the operator's own.
+func reasonOf(err error) string {
+	var e *kafka.Error
+	if errors.As(err, &e) || kafka.ClassOf(err) == kafka.ClassRetriable {
+		return v1.ReasonKafkaError
+	}
+	return v1.ReasonInternalError
+}
+
+// messageOf returns a message that is the same at each attempt. Otherwise every attempt would write the status.
+func messageOf(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		var e *kafka.Error
+		if !errors.As(err, &e) {
+			return "TimeoutException: Kafka did not answer in time"
+		}
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // errors.Join separates errors by line breaks
+}
+
+func hasCode(err error, code int16) bool {
+	var e *kafka.Error
+	return errors.As(err, &e) && e.Code == code
+}
+
+// causeOf returns the cause of a transport error, for the log.
+func causeOf(err error) string {
+	var e *kafka.Error
+	if errors.As(err, &e) && e.Unwrap() != nil {
+		return e.Unwrap().Error()
+	}
+	return ""
+}

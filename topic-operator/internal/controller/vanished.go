@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+// vanished handles an object that no longer exists. Only the mode without finalizers then has a topic to delete, and no object that could
+// show a failure.
+func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
+	p.kt = r.vanish.get(p.key)
+	if p.kt == nil {
+		r.memory.forget(p.key)
+		return reconcile.Result{}, nil
+	}
+	p.facts.Object.Vanished = true
+	v, err := r.act(ctx, p)
+	own := p.facts.Own
+	switch {
+	case v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown):
+		v.then = retried // there is no later chance: while the operator can't reach its own cluster, the deletion waits
+	case err == nil && v.then != retried && v.then != soon:
+		v.then = over
+	}
+	if v.then == over {
+		r.vanish.drop(p.key)
+		r.memory.forget(p.key)
+	}
+	return r.conclude(ctx, p, v, err)
+}
+
+// takesTopicAlong reports whether the topic must be deleted with an object that vanished: in the mode without finalizers, or if the API
+// server overlooked the finalizer. An object that a list after a gap in the watch lacks proves nothing: etcd may have been restored from a
+// time before it existed.
+func (r *Reconciler) takesTopicAlong(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
+	return !e.DeleteStateUnknown && (!r.options.UseFinalizers || overlooked(kt))
+}
+
+// overlooked reports whether the object vanished although the finalizer should have held it. The API server decides at the beginning of a
+// deletion that no finalizer holds the object, and does not notice one that is added before the end. Anybody who removes the finalizer
+// explicitly has to delete the object first, which sets its deletionTimestamp.
+func overlooked(kt *v1.KafkaTopic) bool {
+	return kt.DeletionTimestamp.IsZero() && ownership.HasFinalizer(kt)
+}
+
+// ownsTopicOf reports whether the topic of an object that vanished must be deleted with it.
+func (r *Reconciler) ownsTopicOf(kt *v1.KafkaTopic) bool {
+	return r.options.Selects(kt.Labels) && kt.IsManaged()
+}
+
+// reportMissed logs an object whose deletion fell into a gap of the watch, because nothing will delete its topic.
+func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
+	const text = "The KafkaTopic was deleted while the operator could not watch, and had no finalizer: its topic stays in Kafka"
+	logging.Warn(log.Log, text, "KafkaTopic", client.ObjectKeyFromObject(kt).String(), "topic", ownership.ClaimedName(kt), "topicId",
+		kt.Status.TopicID, "clusterId", kt.Status.ClusterID)
+	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
+}
+
+// tombstones contains vanished objects whose topics have to be deleted: with STRIMZI_USE_FINALIZERS=false, or overlooked ones.
+type tombstones struct {
+	mu      sync.Mutex
+	objects map[types.NamespacedName]*v1.KafkaTopic
+	// seen is the last object of each name that a pass read, and former the one before it. Both stay until the watch delivers the deletion.
+	seen, former map[types.NamespacedName]types.UID
+}
+
+func newTombstones() *tombstones {
+	return &tombstones{
+		objects: map[types.NamespacedName]*v1.KafkaTopic{},
+		seen:    map[types.NamespacedName]types.UID{}, former: map[types.NamespacedName]types.UID{},
+	}
+}
+
+func (t *tombstones) put(key types.NamespacedName, kt *v1.KafkaTopic) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.objects[key] = kt
+}
+
+// ends records that the watch delivered an object's deletion. It reports whether a pass has already read the object's successor: a read
+// past the cache may be ahead of the watch.
+func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen[key] == uid {
+		delete(t.seen, key)
+	}
+	if replaced = t.former[key] == uid; replaced {
+		delete(t.former, key)
+	}
+	return replaced
+}
+
+func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.objects[key]
+}
+
+// drop removes the tombstone.
+func (t *tombstones) drop(key types.NamespacedName) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.objects, key)
+}
+
+// replaced records the object of a name that a pass read. If it is a successor, it removes the tombstone, since the successor keeps the
+// topic. A pass that read the object of the tombstone just before it vanished changes nothing.
+func (t *tombstones) replaced(key types.NamespacedName, by types.UID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if kt, ok := t.objects[key]; ok && kt.UID != by {
+		delete(t.objects, key)
+	}
+	if was := t.seen[key]; was != "" && was != by {
+		t.former[key] = was
+	}
+	t.seen[key] = by
+}
