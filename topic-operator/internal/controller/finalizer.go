@@ -22,9 +22,7 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 	case has:
 		return r.removeFinalizer(ctx, p)
 	}
-	began := r.options.Now()
-	err := r.patchFinalizers(ctx, p, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
-	r.metrics.Timed(metrics.TimerAddFinalizer, r.options.Now().Sub(began))
+	err := r.patchFinalizers(ctx, p, metrics.TimerAddFinalizer, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
 	if err == nil {
 		r.memory.guard(p.kt.UID)
 	}
@@ -36,24 +34,22 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
 	if !ownership.HasFinalizer(p.kt) {
 		return nil
 	}
-	began := r.options.Now()
 	rest := slices.DeleteFunc(slices.Clone(p.kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
-	err := r.patchFinalizers(ctx, p, rest)
-	r.metrics.Timed(metrics.TimerRemoveFinalizer, r.options.Now().Sub(began))
-	return err
+	return r.patchFinalizers(ctx, p, metrics.TimerRemoveFinalizer, rest)
 }
 
 // patchFinalizers replaces the finalizers. It fails if another client changed the object meanwhile, because the patch contains the whole
 // list.
-func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []string) error {
+func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, timer string, finalizers []string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.kt.ResourceVersion, "finalizers": finalizers}})
 	if err != nil {
 		return fmt.Errorf("encode the finalizers: %w", err)
 	}
 	began := r.options.Now()
-	if err := r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return err
+	err = r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+	r.metrics.Timed(timer, r.options.Now().Sub(began))
+	if err == nil {
+		p.bound = began
 	}
-	p.bound = began
-	return nil
+	return err
 }

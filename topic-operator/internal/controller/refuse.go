@@ -67,25 +67,19 @@ func (r *Reconciler) ignore(p *pass) verdict {
 	return verdict{then: orphaned}
 }
 
+// ownershipReasons are those of objects that do not own their topics.
+var ownershipReasons = []string{v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict,
+	v1.ReasonPolicyViolation, v1.ReasonClusterIDUnknown}
+
 // countRefusal updates the metrics of objects that do not own their topics.
 func (r *Reconciler) countRefusal(p *pass, v verdict) {
-	if v.outcome != nil && v.outcome.State == topic.Failed && isOwnershipReason(v.outcome.Failure.Reason) && !p.facts.Object.Vanished {
-		r.metrics.Refused(p.key, v.outcome.Failure.Reason, p.deleting())
-		return
-	}
+	o := v.outcome
 	switch {
+	case o != nil && o.State == topic.Failed && slices.Contains(ownershipReasons, o.Failure.Reason) && !p.facts.Object.Vanished:
+		r.metrics.Refused(p.key, o.Failure.Reason, p.deleting())
 	case v.then == orphaned:
 		r.metrics.Refused(p.key, v1.ReasonNotSelected, true)
 	case v.then != retried:
 		r.metrics.Allowed(p.key)
 	}
-}
-
-func isOwnershipReason(reason string) bool {
-	switch reason {
-	case v1.ReasonClusterMismatch, v1.ReasonTopicIDMismatch, v1.ReasonNotReadyForDeletion, v1.ReasonResourceConflict, v1.ReasonPolicyViolation,
-		v1.ReasonClusterIDUnknown:
-		return true
-	}
-	return false
 }

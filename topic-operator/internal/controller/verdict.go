@@ -91,19 +91,13 @@ func lasts(err error) bool {
 
 // definite reports whether the error is Kafka's rejection of a request, so that Kafka did not execute it.
 func definite(err error) bool {
-	switch kafka.ClassOf(err) {
-	case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassUnsupported:
-		return true
-	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassNotFound, kafka.ClassExists,
-		kafka.ClassDisabled, kafka.ClassWrongCluster:
-	}
-	return false
+	class := kafka.ClassOf(err)
+	return class == kafka.ClassInvalid || class == kafka.ClassForbidden || class == kafka.ClassUnsupported
 }
 
 // reasonOf distinguishes Kafka's errors from the operator's own.
 func reasonOf(err error) string {
-	var e *kafka.Error
-	if errors.As(err, &e) || kafka.ClassOf(err) == kafka.ClassRetriable {
+	if _, ok := errors.AsType[*kafka.Error](err); ok || kafka.ClassOf(err) == kafka.ClassRetriable {
 		return v1.ReasonKafkaError
 	}
 	return v1.ReasonInternalError
@@ -112,8 +106,7 @@ func reasonOf(err error) string {
 // messageOf returns a message that is the same at each attempt. Otherwise every attempt would write the status.
 func messageOf(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		var e *kafka.Error
-		if !errors.As(err, &e) {
+		if _, ok := errors.AsType[*kafka.Error](err); !ok {
 			return "TimeoutException: Kafka did not answer in time"
 		}
 	}
@@ -121,14 +114,13 @@ func messageOf(err error) string {
 }
 
 func hasCode(err error, code int16) bool {
-	var e *kafka.Error
-	return errors.As(err, &e) && e.Code == code
+	e, ok := errors.AsType[*kafka.Error](err)
+	return ok && e.Code == code
 }
 
 // causeOf returns the cause of a transport error, for the log.
 func causeOf(err error) string {
-	var e *kafka.Error
-	if errors.As(err, &e) && e.Unwrap() != nil {
+	if e, ok := errors.AsType[*kafka.Error](err); ok && e.Unwrap() != nil {
 		return e.Unwrap().Error()
 	}
 	return ""
