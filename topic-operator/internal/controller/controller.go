@@ -93,10 +93,6 @@ type busyKeys struct {
 	keys map[types.NamespacedName]time.Time // value: start of the pass
 }
 
-func newBusyKeys() *busyKeys {
-	return &busyKeys{keys: map[types.NamespacedName]time.Time{}}
-}
-
 // oldest returns the pass that has been running longest, and since when; the zero time if none runs.
 func (b *busyKeys) oldest() (oldest types.NamespacedName, since time.Time) {
 	b.mu.Lock()

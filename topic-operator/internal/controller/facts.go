@@ -20,7 +20,7 @@ func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error 
 	}
 	p.facts.Own = r.own(r.options.Identity.Own(ctx))
 	r.reportUnprotected(p)
-	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
+	p.facts.Violation = r.options.Violation(o.Key.Namespace, o.Topic())
 	if newer != nil && newer.topic == o.Topic() {
 		p.facts.Others = r.others(ctx, p, newer.claimants)
 		return nil
@@ -53,7 +53,7 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) || r.released(kt) || r.doubtful(ctx, kt) {
 			continue
 		}
-		others = append(others, ownership.ClaimantOf(kt, r.violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
+		others = append(others, ownership.ClaimantOf(kt, r.options.Violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
 	}
 	return others
 }
@@ -62,13 +62,6 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 // claims nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
-}
-
-func (r *Reconciler) violation(namespace, topic string) string {
-	if r.options.Violation == nil {
-		return ""
-	}
-	return r.options.Violation(namespace, topic)
 }
 
 // look reads the topic from a broker.

@@ -99,7 +99,7 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 		facts.Object = r.object(ctx, object, was.facts.Object.Vanished)
 	}
 	facts.Own = r.own(r.options.Identity.Current())
-	facts.Violation = r.violation(was.key.Namespace, d.Topic)
+	facts.Violation = r.options.Violation(was.key.Namespace, d.Topic)
 	facts.Others = r.others(ctx, was, claimants)
 	now := ownership.Decide(facts)
 	return now.Action == d.Action && now.ID == d.ID && now.Topic == d.Topic && !now.Claim // the claim is stored by now
@@ -107,18 +107,16 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 
 // notMade handles a change that the check stopped. ok is false for any other error.
 func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict, ok bool, _ error) {
-	var (
-		newer   *changed
-		unknown *withheld
-	)
-	switch {
-	case errors.As(err, &newer):
+	if newer, ok := errors.AsType[*changed](err); ok {
 		v, err := r.renew(ctx, p, newer)
 		return v, true, err
+	}
+	unknown, ok := errors.AsType[*withheld](err)
+	switch {
 	case errors.Is(err, ErrNotLeader):
 		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
 		return lookAgain(lastRetry), true, nil
-	case errors.As(err, &unknown):
+	case ok:
 		return verdict{}, true, unknown
 	}
 	return verdict{}, false, nil

@@ -52,11 +52,15 @@ func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metri
 	if o.Leads == nil {
 		o.Leads = always
 	}
+	if o.Violation == nil {
+		o.Violation = func(string, string) string { return "" }
+	}
 	if o.Schema == nil {
 		o.Schema = keepsAll{}
 	}
 	return &Reconciler{client: c, kafka: k, events: recorder, metrics: m, options: o,
-		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent),
+		memory: newMemory(o.Now), again: make(chan event.GenericEvent),
+		busy: &busyKeys{keys: map[types.NamespacedName]time.Time{}}, vanish: &tombstones{names: map[types.NamespacedName]tombstone{}},
 		elected: func() bool { return true }}
 }
 
@@ -85,41 +89,43 @@ type pass struct {
 // deleting reports whether the topic should be deleted.
 func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Object.Vanished }
 
-// Reconcile implements reconcile.Reconciler.
+// Reconcile implements reconcile.Reconciler: read the object; decide and act, until nothing is left to decide; show users what came of it;
+// count the pass, and say when the next one is due.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.busy.start(req.NamespacedName, r.options.Now())()
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
-	if err := r.read(ctx, p); err != nil {
-		if apierrors.IsNotFound(err) {
-			return r.vanished(ctx, p)
-		}
-		return r.conclude(ctx, p, verdict{}, err)
+	var v verdict
+	err := r.read(ctx, p)
+	if apierrors.IsNotFound(err) {
+		return r.vanished(ctx, p)
 	}
-	r.vanish.replaced(p.key, p.kt.UID)
-	p.wasReady = topic.IsReady(p.kt)
-	p.settling = r.memory.settling(p.key)
-	v, err := r.act(ctx, p)
-	if err == nil && v.outcome != nil && v.then != known && !r.isNoise(ctx, p, v) {
-		ctx, cancel := withTimeToReport(ctx)
-		defer cancel()
-		err = r.writeStatus(ctx, p, *v.outcome)
+	if err == nil {
+		v, err = r.act(ctx, p)
+	}
+	if err == nil {
+		err = r.show(ctx, p, v)
 	}
 	return r.conclude(ctx, p, v, err)
 }
 
 // read reads the object of a pass from the cache, or from the API server if the cached version may lack fields.
 func (r *Reconciler) read(ctx context.Context, p *pass) error {
-	if err := r.client.Get(ctx, p.key, p.kt); err != nil || r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
+	if err := r.client.Get(ctx, p.key, p.kt); err != nil {
 		return err
 	}
-	kt, err := r.options.Claims.Object(ctx, p.key)
-	if err == nil && kt == nil {
-		err = apierrors.NewNotFound(v1.GroupVersion.WithResource("kafkatopics").GroupResource(), p.key.Name)
-	}
-	if err == nil {
+	if !r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
+		kt, err := r.options.Claims.Object(ctx, p.key)
+		switch {
+		case err != nil:
+			return err
+		case kt == nil:
+			return apierrors.NewNotFound(v1.GroupVersion.WithResource("kafkatopics").GroupResource(), p.key.Name)
+		}
 		p.kt, p.uncached = kt, true
 	}
-	return err
+	r.vanish.replaced(p.key, p.kt.UID)
+	p.wasReady, p.settling = topic.IsReady(p.kt), r.memory.settling(p.key)
+	return nil
 }
 
 // maxDecisions bounds how often a pass decides again. Each time it has more facts, so a few are enough; the bound protects against bugs.
@@ -173,19 +179,24 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	panic("unknown decision " + d.String())
 }
 
+// show writes the outcome of a pass to the status, unless the status has it, or it is noise.
+func (r *Reconciler) show(ctx context.Context, p *pass, v verdict) error {
+	if v.outcome == nil || v.then == known || r.isNoise(ctx, p, v) {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the pass used up its time on Kafka
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
+		defer cancel()
+	}
+	return r.writeStatus(ctx, p, *v.outcome)
+}
+
 // isNoise reports whether a temporary failure should not reach the status yet: a topic that was ready most likely still is, and a rolling
 // restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	return v.then == retried &&
 		(stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval)
-}
-
-// withTimeToReport extends the context of a pass that used up its time on Kafka, so that it can write its status.
-func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
-	}
-	return ctx, func() {}
 }
 
 // stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.

@@ -33,7 +33,7 @@ func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, e
 		v.then = over
 	}
 	if v.then == over {
-		r.vanish.drop(p.key)
+		r.vanish.put(p.key, nil)
 		r.memory.forget(p.key)
 	}
 	return r.conclude(ctx, p, v, err)
@@ -66,64 +66,60 @@ func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
 }
 
-// tombstones contains vanished objects whose topics have to be deleted: with STRIMZI_USE_FINALIZERS=false, or overlooked ones.
+// tombstones contains what matters of each name after its object vanished.
 type tombstones struct {
-	mu      sync.Mutex
-	objects map[types.NamespacedName]*v1.KafkaTopic
-	// seen is the last object of each name that a pass read, and former the one before it. Both stay until the watch delivers the deletion.
-	seen, former map[types.NamespacedName]types.UID
+	mu    sync.Mutex
+	names map[types.NamespacedName]tombstone
 }
 
-func newTombstones() *tombstones {
-	return &tombstones{
-		objects: map[types.NamespacedName]*v1.KafkaTopic{},
-		seen:    map[types.NamespacedName]types.UID{}, former: map[types.NamespacedName]types.UID{},
-	}
+type tombstone struct {
+	// object vanished, and its topic has to be deleted: with STRIMZI_USE_FINALIZERS=false, or it was overlooked.
+	object *v1.KafkaTopic
+	// seen is the last object of the name that a pass read, and former the one before it. Both stay until the watch delivers the deletion.
+	seen, former types.UID
 }
 
+func (t *tombstones) edit(key types.NamespacedName, change func(*tombstone)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	edit(t.names, key, change)
+}
+
+// put sets the object whose topic has to be deleted; nil if it was, or must not be.
 func (t *tombstones) put(key types.NamespacedName, kt *v1.KafkaTopic) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.objects[key] = kt
-}
-
-// ends records that the watch delivered an object's deletion. It reports whether a pass has already read the object's successor: a read
-// past the cache may be ahead of the watch.
-func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.seen[key] == uid {
-		delete(t.seen, key)
-	}
-	if replaced = t.former[key] == uid; replaced {
-		delete(t.former, key)
-	}
-	return replaced
+	t.edit(key, func(n *tombstone) { n.object = kt })
 }
 
 func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.objects[key]
+	return t.names[key].object
 }
 
-// drop removes the tombstone.
-func (t *tombstones) drop(key types.NamespacedName) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.objects, key)
+// ends records that the watch delivered an object's deletion. It reports whether a pass has already read the object's successor: a read
+// past the cache may be ahead of the watch.
+func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
+	t.edit(key, func(n *tombstone) {
+		if n.seen == uid {
+			n.seen = ""
+		}
+		if replaced = n.former == uid; replaced {
+			n.former = ""
+		}
+	})
+	return replaced
 }
 
 // replaced records the object of a name that a pass read. If it is a successor, it removes the tombstone, since the successor keeps the
 // topic. A pass that read the object of the tombstone just before it vanished changes nothing.
 func (t *tombstones) replaced(key types.NamespacedName, by types.UID) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if kt, ok := t.objects[key]; ok && kt.UID != by {
-		delete(t.objects, key)
-	}
-	if was := t.seen[key]; was != "" && was != by {
-		t.former[key] = was
-	}
-	t.seen[key] = by
+	t.edit(key, func(n *tombstone) {
+		if n.object != nil && n.object.UID != by {
+			n.object = nil
+		}
+		if n.seen != "" && n.seen != by {
+			n.former = n.seen
+		}
+		n.seen = by
+	})
 }
