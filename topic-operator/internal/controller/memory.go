@@ -12,15 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-const (
-	// settle is how long a broker's view may lag behind an acknowledged write. A read within this time proves nothing.
-	settle = 3 * time.Second
-	// firstRetry and lastRetry bound the back-off of a pass after a temporary failure.
-	firstRetry = 250 * time.Millisecond
-	lastRetry  = 15 * time.Second
-	// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.
-	longMemory = 24 * time.Hour
-)
+// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.
+const longMemory = 24 * time.Hour
 
 // memory is the state that a running operator keeps between passes. Its loss costs time, never correctness.
 type memory struct {
@@ -38,12 +31,10 @@ type memory struct {
 	swept       time.Time
 }
 
-// objectMemory is what the operator remembers of one object. A successor with the same name has another UID, and starts anew. Nothing
-// reports the end of a UID, so each field expires by itself (expire). A zero field says nothing. What a pointer leads to never changes, so
-// that a copy can be read without the lock.
+// objectMemory is what the operator remembers of one object. A successor with the same name has another UID, and starts anew. It outlives
+// the object, until each field has expired (expire). What pointers lead to never changes, so a copy can be read without the lock.
 type objectMemory struct {
-	// created is the topic that the operator created for the object. The object's status may never contain it, because a deletion can come
-	// in between.
+	// created is the topic that the operator created for the object. The status may never contain it: a deletion can come in between.
 	created *creation
 	// moved is since when the topic has had another replication factor than the specification.
 	moved time.Time
@@ -57,15 +48,6 @@ type objectMemory struct {
 	disbelieved *disbelief
 	// unselected is when the operator last saw the deletion blocked because no operator selects the object. It reports that once.
 	unselected time.Time
-}
-
-// nameMemory is what the operator remembers of a name, whichever object has it. It ends when a pass finds no object; an object that is
-// recreated before that has the same topic, behind which brokers lag, and goes on with the same back-off.
-type nameMemory struct {
-	// wrote is when the operator last changed Kafka for the object. It expires after settle.
-	wrote time.Time
-	// failing is since when the passes have been failing. It ends only with a pass that does not fail.
-	failing time.Time
 }
 
 // creation is a topic that the operator created for an object.
@@ -186,8 +168,7 @@ func (m *memory) claimStored(object types.UID) {
 	})
 }
 
-// madeFor returns the topic that the operator created for the object if its status lacks the topic, or a broker may lag behind the
-// creation; otherwise nil.
+// madeFor returns the topic that the operator created for the object; nil if there is none, or the creation is old.
 func (m *memory) madeFor(object types.UID) *ownership.Creation {
 	c := m.recall(object).created
 	if c == nil || m.isOld(c) {
@@ -280,59 +261,6 @@ func (m *memory) wasDeleted(text string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.deleted[id].ours
-}
-
-// wrote records that the operator just changed Kafka for the object.
-func (m *memory) wrote(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sweep()
-	edit(m.names, key, func(n *nameMemory) { n.wrote = m.now() })
-}
-
-// settling reports whether the operator changed Kafka for the object so recently that a broker may still show the old state.
-func (m *memory) settling(key types.NamespacedName) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.now().Sub(m.names[key].wrote) < settle // a zero time is long ago
-}
-
-// failed records a temporary failure of a pass, and returns the delay before the next attempt.
-func (m *memory) failed(key types.NamespacedName) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	edit(m.names, key, func(n *nameMemory) {
-		if n.failing.IsZero() {
-			n.failing = m.now()
-		}
-	})
-	return m.backoff.When(key)
-}
-
-// failingFor returns how long the passes over an object have been failing.
-func (m *memory) failingFor(key types.NamespacedName) time.Duration {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if since := m.names[key].failing; !since.IsZero() {
-		return m.now().Sub(since)
-	}
-	return 0
-}
-
-// succeeded removes the failures of an object.
-func (m *memory) succeeded(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	edit(m.names, key, func(n *nameMemory) { n.failing = time.Time{} })
-	m.backoff.Forget(key)
-}
-
-// forget removes everything about the name of an object that no longer exists.
-func (m *memory) forget(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.names, key)
-	m.backoff.Forget(key)
 }
 
 // sweep removes what has expired, at most once per 10 settle times. The caller holds the lock.
