@@ -43,11 +43,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	altered, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
-	var made *kafka.ConfigChange
-	if altered {
-		made = plan.Alter
-	}
-	gone := p.desired.GoneThrottles(p.actual, made, p.settling)
+	gone := p.desired.GoneThrottles(p.actual, altered, p.settling)
 	lasting := append(plan.KeptWarning(d.Topic), p.desired.LeftThrottles(gone)...)
 	if len(errs) > 0 {
 		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
@@ -73,15 +69,15 @@ func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved
 	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil
 }
 
-// change executes the plan's changes. It tries all of them, so that a rejected one does not block the others. altered reports whether the
-// configuration now matches the plan.
-func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered bool, errs []error) {
+// change makes all of the plan's changes, so that a rejected one does not block the others. It returns that of the configuration, if made.
+func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered *kafka.ConfigChange,
+	errs []error) {
 	var done []string
 	if plan.Alter != nil {
 		if err := r.kafka.Alter(ctx, *plan.Alter, allowed); err != nil {
 			errs = append(errs, err)
 		} else {
-			altered = true
+			altered = plan.Alter
 			done = append(done, "configuration changed: "+changeList(*plan.Alter))
 		}
 	}

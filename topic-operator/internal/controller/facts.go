@@ -26,11 +26,10 @@ func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error 
 		return nil
 	}
 	claimants, err := r.options.Claims.Of(ctx, o.Topic())
-	if err != nil {
-		return err
+	if err == nil {
+		p.facts.Others = r.others(ctx, p, claimants)
 	}
-	p.facts.Others = r.others(ctx, p, claimants)
-	return nil
+	return err
 }
 
 // object returns the facts about the object of a pass, including those that the operator remembers.
@@ -58,8 +57,7 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 	return others
 }
 
-// released reports whether the operator released an object that another finalizer still holds: such an object can't act any more, so it
-// claims nothing.
+// released reports whether the operator released an object that another finalizer still holds: such an object claims nothing.
 func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
 	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }
@@ -101,8 +99,7 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 	return decideAgain()
 }
 
-// confirm asks the controller, which never lags behind, whether the name of the topic is free. It validates a creation, and creates
-// nothing.
+// confirm asks the controller, which never lags behind, whether the name of the topic is free. It only validates a creation.
 func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 	err := r.kafka.Validate(ctx, kafka.NewTopic{Name: p.facts.Object.Topic(), Partitions: 1, ReplicationFactor: 1})
 	switch {

@@ -38,8 +38,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
 	return r.patchFinalizers(ctx, p, metrics.TimerRemoveFinalizer, rest)
 }
 
-// patchFinalizers replaces the finalizers. It fails if another client changed the object meanwhile, because the patch contains the whole
-// list.
+// patchFinalizers replaces the whole list of finalizers. So it fails if another client changed the object meanwhile.
 func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, timer string, finalizers []string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.kt.ResourceVersion, "finalizers": finalizers}})
 	if err != nil {

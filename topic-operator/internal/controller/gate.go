@@ -39,8 +39,7 @@ func (w *withheld) Error() string { return "change not made: " + w.cause.Error()
 // Unwrap returns why.
 func (w *withheld) Unwrap() error { return w.cause }
 
-// maxAgeOfFacts is the largest age of the API server's answer when a change is sent. If the operator was suspended in between, it reads
-// again.
+// maxAgeOfFacts is the largest age of the API server's answer when a change is sent: the operator may have been suspended in between.
 const maxAgeOfFacts = 5 * time.Second
 
 // stillAllowed returns the check that repeats the decision with the objects of the API server, right before a change is sent. It usually

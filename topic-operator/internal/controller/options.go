@@ -76,6 +76,3 @@ type Options struct {
 	// Now returns the current time.
 	Now func() time.Time
 }
-
-// always is Options.Leads where there is no other replica.
-func always(context.Context) error { return nil }

@@ -42,15 +42,14 @@ type Reconciler struct {
 	vanish  *tombstones
 	// again receives the objects to requeue for a reason outside of them.
 	again chan event.GenericEvent
-	// elected reports whether this operator leads. A standby ignores deletions: by the time of its election, another owner may have the
-	// topic's name.
+	// elected reports whether this operator leads. A standby ignores deletions: when it leads, the topic's name may have another owner.
 	elected func() bool
 }
 
 // NewReconciler returns a Reconciler. The client reads from a cache and writes to the API server.
 func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metrics.Metrics, o Options) *Reconciler {
 	if o.Leads == nil {
-		o.Leads = always
+		o.Leads = func(context.Context) error { return nil }
 	}
 	if o.Violation == nil {
 		o.Violation = func(string, string) string { return "" }

@@ -42,8 +42,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	return nil
 }
 
-// writeClaim stores that the object belongs to the operator's cluster, before the first change there. It fails if another client wrote in
-// between.
+// writeClaim stores, before the first change, that the object belongs to the operator's cluster. It fails if another client wrote since.
 func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
 	after := topic.StatusWithClaim(p.kt, c)
 	if written, err := r.storeStatus(ctx, p, after); err != nil || !written {
@@ -76,8 +75,7 @@ func (r *Reconciler) unreportedClaim(p *pass) *topic.Claim {
 	return r.claim(p, made.Name, made.ID)
 }
 
-// rememberThrottles stores which throttles the object names, before they are set in Kafka: the operator removes only throttles that the
-// object named.
+// rememberThrottles stores which throttles the object names, before they are set in Kafka: the operator removes no others.
 func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
 	warnings := p.desired.NewThrottles()
 	if len(warnings) == 0 {
@@ -140,8 +138,7 @@ func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, befo
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
 	}
-	// All in one Event: Kubernetes merges a second Event with the same reason for the same version of an object into the first, whatever
-	// its message.
+	// All in one Event: Kubernetes merges a second one with the same reason and version of an object into the first, whatever its message.
 	added := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
 		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
 	})

@@ -15,8 +15,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// vanished handles an object that no longer exists. Only the mode without finalizers then has a topic to delete, and no object that could
-// show a failure.
+// vanished handles an object that no longer exists. The few whose topic has to be deleted then have no object that could show a failure.
 func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
 	p.kt = r.vanish.get(p.key)
 	if p.kt == nil {
@@ -40,8 +39,7 @@ func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, e
 }
 
 // takesTopicAlong reports whether the topic must be deleted with an object that vanished: in the mode without finalizers, or if the API
-// server overlooked the finalizer. An object that a list after a gap in the watch lacks proves nothing: etcd may have been restored from a
-// time before it existed.
+// server overlooked the finalizer. An object that a list after a gap in the watch lacks proves nothing: a restored etcd may be older.
 func (r *Reconciler) takesTopicAlong(e event.DeleteEvent, kt *v1.KafkaTopic) bool {
 	return !e.DeleteStateUnknown && (!r.options.UseFinalizers || overlooked(kt))
 }
@@ -96,8 +94,7 @@ func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
 	return t.names[key].object
 }
 
-// ends records that the watch delivered an object's deletion. It reports whether a pass has already read the object's successor: a read
-// past the cache may be ahead of the watch.
+// ends records that the watch delivered an object's deletion. It reports whether a pass, which may be ahead, has read its successor.
 func (t *tombstones) ends(key types.NamespacedName, uid types.UID) (replaced bool) {
 	t.edit(key, func(n *tombstone) {
 		if n.seen == uid {
