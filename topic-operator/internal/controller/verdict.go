@@ -45,7 +45,7 @@ const (
 )
 
 // report writes the outcome to the status.
-func report(o topic.Outcome) verdict { return verdict{outcome: &o} }
+func report(o topic.Outcome) verdict { return verdict{then: timed, outcome: &o} }
 
 // lookAgain repeats the pass after a while, without a failure.
 func lookAgain(after time.Duration) verdict { return verdict{then: soon, wait: after} }
