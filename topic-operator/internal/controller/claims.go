@@ -17,8 +17,7 @@ import (
 
 // Claims finds the KafkaTopics that claim a topic.
 type Claims interface {
-	// Of returns all KafkaTopics of the watched namespaces that claim the topic, from the cache. They are shared: callers must not change
-	// them.
+	// Of returns all KafkaTopics of the watched namespaces that claim the topic, from the cache. They are shared: do not change them.
 	Of(ctx context.Context, topic string) ([]v1.KafkaTopic, error)
 	// Now reads from the API server, right before a topic is changed or deleted. It returns the KafkaTopic of the key, nil if there is
 	// none, and all that claim the topic. A watch may lag, and the watches of several namespaces may differ in age.
@@ -56,10 +55,12 @@ func newClaims(ctx context.Context, cache, api client.Reader, namespaces []strin
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	return &cachedClaims{cache: cache, api: api, live: batch.New(ctx, func(topic string) string { return topic },
+	c := &cachedClaims{cache: cache, api: api}
+	c.live = batch.New(ctx, func(topic string) string { return topic },
 		func(ctx context.Context, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
-			return (&reading{cache: cache, api: api}).claimants(ctx, namespaces, topics)
-		}, batch.Options{Linger: gathering})}
+			return c.claimants(ctx, namespaces, topics)
+		}, batch.Options{Linger: gathering})
+	return c
 }
 
 // Of implements Claims.
@@ -94,6 +95,73 @@ func (c *cachedClaims) Object(ctx context.Context, key types.NamespacedName) (*v
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read KafkaTopic %s again: %w", key, err)
+	}
+	return kt, nil
+}
+
+// knownTopics are the KafkaTopics in the cache.
+type knownTopics map[types.NamespacedName]*v1.KafkaTopic
+
+// claimants returns the claimants of each topic, with one list request for each namespace. It lists only metadata: an object with the uid
+// and the version of the cached one is the cached one, and the few others are read one by one.
+func (c *cachedClaims) claimants(ctx context.Context, namespaces, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
+	var cached v1.KafkaTopicList
+	if err := c.cache.List(ctx, &cached, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the known KafkaTopics: %w", err)
+	}
+	known := make(knownTopics, len(cached.Items))
+	for i := range cached.Items {
+		known[client.ObjectKeyFromObject(&cached.Items[i])] = &cached.Items[i]
+	}
+	place := make(map[string]int, len(topics))
+	for i, topic := range topics {
+		place[topic] = i
+	}
+	results := make([]batch.Result[[]v1.KafkaTopic], len(topics))
+	for _, ns := range namespaces {
+		err := c.each(ctx, ns, known, func(kt *v1.KafkaTopic) {
+			if at, ok := place[ownership.ClaimedName(kt)]; ok {
+				results[at].Value = append(results[at].Value, *kt)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// each calls f with each KafkaTopic of a namespace. The objects are shared, so f must not change them.
+func (c *cachedClaims) each(ctx context.Context, namespace string, known knownTopics, f func(*v1.KafkaTopic)) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(v1.GroupVersion.WithKind("KafkaTopicList"))
+	if err := c.api.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return fmt.Errorf("list the KafkaTopics of namespace '%s' again, before a change in Kafka: %w", namespace, err)
+	}
+	for i := range list.Items {
+		kt, err := c.object(ctx, &list.Items[i], known)
+		if err != nil {
+			return err
+		}
+		if kt != nil {
+			f(kt)
+		}
+	}
+	return nil
+}
+
+// object returns the KafkaTopic with this metadata, or a newer state of it; nil if it was deleted meanwhile.
+func (c *cachedClaims) object(ctx context.Context, meta *metav1.PartialObjectMetadata, known knownTopics) (*v1.KafkaTopic, error) {
+	key := client.ObjectKeyFromObject(meta)
+	if kt := known[key]; kt != nil && kt.UID == meta.UID && kt.ResourceVersion == meta.ResourceVersion {
+		return kt, nil
+	}
+	kt := &v1.KafkaTopic{}
+	switch err := c.api.Get(ctx, key, kt); {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read KafkaTopic %s again, before a change in Kafka: %w", key, err)
 	}
 	return kt, nil
 }

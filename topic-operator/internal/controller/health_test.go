@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,42 +9,73 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
+
+var topicsResource = schema.GroupResource{Group: "kafka.strimzi.io", Resource: "kafkatopics"}
+
+// readAs is a client whose reads all end as the function does.
+type readAs struct {
+	client.Client
+	read func(name string) error
+}
+
+func (c readAs) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return c.read(key.Name)
+}
 
 func TestAPassThatHangsIsNotHealthy(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(1_000_000, 0)
-	r := &Reconciler{busy: newBusyKeys(), options: Options{Now: func() time.Time { return now }}}
+	reading, ended := make(chan string), make(chan bool)
+	goOn := map[string]chan struct{}{"slow": make(chan struct{}), "other": make(chan struct{})}
+	r := NewReconciler(readAs{read: func(name string) error {
+		reading <- name
+		<-goOn[name]
+		return apierrors.NewNotFound(topicsResource, name)
+	}}, nil, nil, nil, Options{Now: func() time.Time { return now }})
+	start := func(name string) {
+		go func() {
+			_, _ = r.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}})
+			ended <- true
+		}()
+		g.Expect(<-reading).To(Equal(name))
+	}
 	g.Expect(r.Healthy(t.Context())).To(Succeed())
 
-	end := r.busy.start(types.NamespacedName{Namespace: "ns", Name: "slow"}, now)
+	start("slow")
 	now = now.Add(hungAfter)
-	r.busy.start(types.NamespacedName{Namespace: "ns", Name: "other"}, now)
+	start("other")
 	g.Expect(r.Healthy(t.Context())).To(Succeed(), "its context ended, and it may be about to return")
 	now = now.Add(time.Second)
 	g.Expect(r.Healthy(t.Context())).To(MatchError("the reconciliation of KafkaTopic ns/slow has been running for 4m1s, and must not " +
 		"take longer than 2m0s"))
-	end()
+	close(goOn["slow"])
+	<-ended
 	g.Expect(r.Healthy(t.Context())).To(Succeed())
+	close(goOn["other"])
+	<-ended
 }
 
 // Two writers that conflict each time, such as an operator of an older version, must not keep a core busy.
 func TestConflictsBackOff(t *testing.T) {
 	g := NewWithT(t)
-	r := &Reconciler{memory: newMemory(time.Now), options: Options{Now: time.Now}}
-	p := &pass{key: types.NamespacedName{Namespace: "ns", Name: "a"}, kt: &v1.KafkaTopic{}}
+	var answer error
+	r := NewReconciler(readAs{read: func(string) error { return answer }}, nil, nil, nil, Options{Now: time.Now})
+	pass := func(err error) time.Duration {
+		answer = err
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "a"}})
+		g.Expect(err).NotTo(HaveOccurred())
+		return result.RequeueAfter
+	}
+	conflict := apierrors.NewConflict(topicsResource, "a", nil)
 	var waits []time.Duration
 	for range 8 {
-		result, err := r.conclude(t.Context(), p, verdict{}, apierrors.NewConflict(schema.GroupResource{Resource: "kafkatopics"}, "a", nil))
-		g.Expect(err).NotTo(HaveOccurred())
-		waits = append(waits, result.RequeueAfter)
+		waits = append(waits, pass(conflict))
 	}
 	g.Expect(waits[0]).To(BeNumerically("<=", 2*firstRetry))
 	g.Expect(waits[7]).To(BeNumerically(">=", lastRetry/2))
-	r.memory.succeeded(p.key)
-	result, err := r.conclude(t.Context(), p, verdict{}, apierrors.NewConflict(schema.GroupResource{Resource: "kafkatopics"}, "a", nil))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(result.RequeueAfter).To(BeNumerically("<=", 2*firstRetry))
+	g.Expect(pass(apierrors.NewNotFound(topicsResource, "a"))).To(BeZero())
+	g.Expect(pass(conflict)).To(BeNumerically("<=", 2*firstRetry))
 }

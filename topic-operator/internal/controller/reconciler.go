@@ -16,10 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
@@ -31,72 +29,6 @@ import (
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkas,verbs=get;list
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// Kafka contains the requests of the reconciler to Kafka; executor.Executor implements it.
-type Kafka interface {
-	Describe(ctx context.Context, name string, patient bool) (topic.Actual, error)
-	Locate(ctx context.Context, name string) (kafka.Topic, error)
-	Create(ctx context.Context, t kafka.NewTopic, allowed executor.Check) (kafka.CreateResult, error)
-	Validate(ctx context.Context, t kafka.NewTopic) error
-	Alter(ctx context.Context, c kafka.ConfigChange, allowed executor.Check) error
-	Increase(ctx context.Context, p kafka.PartitionIncrease, allowed executor.Check) error
-	Reassignments(ctx context.Context, name string) (map[int32]kafka.Reassignment, error)
-	Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error
-}
-
-// Identity returns the Kafka cluster that the operator works for; identity.Guard implements it.
-type Identity interface {
-	// Own returns the cluster, and asks Kafka for it while it is unknown.
-	Own(ctx context.Context) ownership.Cluster
-	// Ask does the same, but asks at once if the last attempt began before since.
-	Ask(ctx context.Context, since time.Time) ownership.Cluster
-	// Current returns the cluster as far as it is known, without a request.
-	Current() ownership.Cluster
-	// Answered records that a broker of another cluster answered.
-	Answered(as string)
-}
-
-// Schema reports which fields of a KafkaTopic the API server keeps. A CustomResourceDefinition other than the operator's may drop fields on
-// which the operator's guarantees depend. schema.Watcher implements it.
-type Schema interface {
-	// KeepsClusterID reports whether the API server keeps status.clusterId; true until something shows the opposite.
-	KeepsClusterID() bool
-	// DroppedClusterID records that the answer to a patch of a status lacked the clusterId.
-	DroppedClusterID()
-	// KeepsManaged asks the API server whether it keeps spec.managed of an object.
-	KeepsManaged(ctx context.Context, kt *v1.KafkaTopic) (bool, error)
-}
-
-// Options are the settings of the reconciler.
-type Options struct {
-	// Selects reports whether the operator's label selector matches a KafkaTopic's labels.
-	Selects func(labels map[string]string) bool
-	// Rules apply to plans, Ownership to what the operator may touch at all.
-	Rules     topic.Rules
-	Ownership ownership.Rules
-	// Violation describes why the namespace policy forbids a namespace a topic; empty if it does not. Nil allows everything.
-	Violation func(namespace, topic string) string
-	// Identity returns the operator's Kafka cluster.
-	Identity Identity
-	// Claims finds the claimants of a topic; nil uses the manager's watches.
-	Claims Claims
-	// Leads returns an error if another replica of the operator leads, or if that can't be found out. The reconciler calls it right before
-	// each change in Kafka. Nil means that there is no other replica.
-	Leads func(context.Context) error
-	// Schema reports which fields of a KafkaTopic the API server keeps; nil means all.
-	Schema Schema
-	// Namespaces are the watched namespaces; empty means all.
-	Namespaces []string
-	// Interval is the longest time between two passes over a KafkaTopic.
-	Interval time.Duration
-	// UseFinalizers holds deleted objects until their topics are deleted.
-	UseFinalizers bool
-	// KeepWhenDeletionDisabled keeps a deleted object, as Strimzi does, if topic deletion is disabled in Kafka; the default releases it
-	// (docs/decisions/deletion.md).
-	KeepWhenDeletionDisabled bool
-	// Now returns the current time.
-	Now func() time.Time
-}
 
 // Reconciler makes one topic at a time follow its KafkaTopic.
 type Reconciler struct {
@@ -110,21 +42,24 @@ type Reconciler struct {
 	vanish  *tombstones
 	// again receives the objects to requeue for a reason outside of them.
 	again chan event.GenericEvent
-	// elected reports whether this operator leads. A standby ignores deletions: by the time of its election, another owner may have the
-	// topic's name.
+	// elected reports whether this operator leads. A standby ignores deletions: when it leads, the topic's name may have another owner.
 	elected func() bool
 }
 
 // NewReconciler returns a Reconciler. The client reads from a cache and writes to the API server.
 func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metrics.Metrics, o Options) *Reconciler {
 	if o.Leads == nil {
-		o.Leads = always
+		o.Leads = func(context.Context) error { return nil }
+	}
+	if o.Violation == nil {
+		o.Violation = func(string, string) string { return "" }
 	}
 	if o.Schema == nil {
 		o.Schema = keepsAll{}
 	}
 	return &Reconciler{client: c, kafka: k, events: recorder, metrics: m, options: o,
-		memory: newMemory(o.Now), busy: newBusyKeys(), vanish: newTombstones(), again: make(chan event.GenericEvent),
+		memory: newMemory(o.Now), again: make(chan event.GenericEvent),
+		busy: &busyKeys{keys: map[types.NamespacedName]time.Time{}}, vanish: &tombstones{names: map[types.NamespacedName]tombstone{}},
 		elected: func() bool { return true }}
 }
 
@@ -153,76 +88,44 @@ type pass struct {
 // deleting reports whether the topic should be deleted.
 func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Object.Vanished }
 
-// verdict defines how a pass continues after its decision was executed.
-type verdict struct {
-	// outcome goes to the status; nil leaves the status alone.
-	outcome *topic.Outcome
-	// reported means that the status has, or had, the outcome, which is not written again.
-	reported bool
-	// retry means that the failure is temporary, so that the pass is repeated with back-off rather than at the timer.
-	retry bool
-	// cause is the cause of a transport error, for the log.
-	cause string
-	// soon repeats the pass after this time, without a failure. later postpones the timed pass by this time.
-	soon, later time.Duration
-	// again means that the facts changed during the pass, so that it decides again.
-	again bool
-	// done means that the object was or will be deleted, and needs no further pass.
-	done bool
-	// unselected means that the object is being deleted, and waits for an operator that most likely does not exist.
-	unselected bool
-}
-
-// withOutcome returns a verdict whose outcome is written to the status.
-func withOutcome(o topic.Outcome) verdict { return verdict{outcome: &o} }
-
-// Reconcile implements reconcile.Reconciler.
+// Reconcile implements reconcile.Reconciler: read the object; decide and act, until nothing is left to decide; show users what came of it;
+// count the pass, and say when the next one is due.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.busy.start(req.NamespacedName, r.options.Now())()
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
-	if err := r.read(ctx, p); err != nil {
-		if apierrors.IsNotFound(err) {
-			return r.vanished(ctx, p)
-		}
-		return r.conclude(ctx, p, verdict{}, err)
+	var v verdict
+	err := r.read(ctx, p)
+	if apierrors.IsNotFound(err) {
+		return r.vanished(ctx, p)
 	}
-	r.vanish.replaced(p.key, p.kt.UID)
-	p.wasReady = topic.IsReady(p.kt)
-	p.settling = r.memory.settling(p.key)
-	v, err := r.act(ctx, p)
-	if err == nil && v.outcome != nil && !v.reported && !r.isNoise(ctx, p, v) {
-		ctx, cancel := withTimeToReport(ctx)
-		defer cancel()
-		err = r.writeStatus(ctx, p, *v.outcome)
+	if err == nil {
+		v, err = r.act(ctx, p)
+	}
+	if err == nil {
+		err = r.show(ctx, p, v)
 	}
 	return r.conclude(ctx, p, v, err)
 }
 
 // read reads the object of a pass from the cache, or from the API server if the cached version may lack fields.
 func (r *Reconciler) read(ctx context.Context, p *pass) error {
-	if err := r.client.Get(ctx, p.key, p.kt); err != nil || r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
+	if err := r.client.Get(ctx, p.key, p.kt); err != nil {
 		return err
 	}
-	kt, err := r.options.Claims.Object(ctx, p.key)
-	if err == nil && kt == nil {
-		err = apierrors.NewNotFound(v1.GroupVersion.WithResource("kafkatopics").GroupResource(), p.key.Name)
-	}
-	if err == nil {
+	if !r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
+		kt, err := r.options.Claims.Object(ctx, p.key)
+		switch {
+		case err != nil:
+			return err
+		case kt == nil:
+			return apierrors.NewNotFound(v1.GroupVersion.WithResource("kafkatopics").GroupResource(), p.key.Name)
+		}
 		p.kt, p.uncached = kt, true
 	}
-	return err
+	r.vanish.replaced(p.key, p.kt.UID)
+	p.wasReady, p.settling = topic.IsReady(p.kt), r.memory.settling(p.key)
+	return nil
 }
-
-// withTimeToReport extends the context of a pass that used up its time on Kafka, so that it can write its status.
-func withTimeToReport(ctx context.Context) (context.Context, context.CancelFunc) {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
-	}
-	return ctx, func() {}
-}
-
-// stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.
-func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // maxDecisions bounds how often a pass decides again. Each time it has more facts, so a few are enough; the bound protects against bugs.
 const maxDecisions = 10
@@ -236,59 +139,11 @@ func (r *Reconciler) act(ctx context.Context, p *pass) (verdict, error) {
 		d := ownership.Decide(p.facts)
 		p.log.V(1).Info("Decided", "decision", d.String(), "seen", p.facts.Observed.View.String())
 		v, err := r.carryOut(ctx, p, d)
-		if err != nil || !v.again {
+		if err != nil || v.then != undecided {
 			return v, err
 		}
 	}
 	return verdict{}, fmt.Errorf("no decision about topic '%s' after %d attempts", p.facts.Object.Topic(), maxDecisions)
-}
-
-// gather collects the facts that need no read of the topic from Kafka. The claimants are those of newer, if it is set.
-func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error {
-	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
-	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
-	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
-		return nil // the other facts do not matter
-	}
-	p.facts.Own = r.own(r.options.Identity.Own(ctx))
-	r.reportUnprotected(p)
-	p.facts.Violation = r.violation(o.Key.Namespace, o.Topic())
-	if newer != nil && newer.topic == o.Topic() {
-		p.facts.Others = r.others(ctx, p, newer.claimants)
-		return nil
-	}
-	claimants, err := r.options.Claims.Of(ctx, o.Topic())
-	if err != nil {
-		return err
-	}
-	p.facts.Others = r.others(ctx, p, claimants)
-	return nil
-}
-
-func (r *Reconciler) violation(namespace, topic string) string {
-	if r.options.Violation == nil {
-		return ""
-	}
-	return r.options.Violation(namespace, topic)
-}
-
-// others returns the other claimants of the pass's topic.
-func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
-	var others []ownership.Claimant
-	for i := range claimants {
-		kt := &claimants[i]
-		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) || r.released(kt) || r.doubtful(ctx, kt) {
-			continue
-		}
-		others = append(others, ownership.ClaimantOf(kt, r.violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
-	}
-	return others
-}
-
-// released reports whether the operator released an object that another finalizer still holds: such an object can't act any more, so it
-// claims nothing.
-func (r *Reconciler) released(kt *v1.KafkaTopic) bool {
-	return r.options.UseFinalizers && !kt.DeletionTimestamp.IsZero() && !ownership.HasFinalizer(kt)
 }
 
 // carryOut executes a decision, or collects the facts that it requires.
@@ -300,11 +155,11 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		return r.release(ctx, p, d)
 	case ownership.MarkUnmanaged:
 		r.memory.forgetCreation(p.kt.UID)
-		return withOutcome(topic.Outcome{State: topic.Unmanaged}), nil
+		return report(topic.Outcome{State: topic.Unmanaged}), nil
 	case ownership.MarkPaused:
 		// The status keeps the name of the topic for an object that was paused from the start (Strimzi;
 		// docs/decisions/unmanaged-and-paused.md).
-		return withOutcome(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
+		return report(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
 	case ownership.Refuse:
 		return r.refuse(p, d), nil
 	case ownership.Look:
@@ -312,7 +167,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	case ownership.Confirm:
 		return r.confirm(ctx, p), nil
 	case ownership.Wait:
-		return verdict{soon: firstRetry}, nil
+		return lookAgain(firstRetry), nil
 	case ownership.Create:
 		return r.create(ctx, p, d)
 	case ownership.Align:
@@ -323,32 +178,48 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	panic("unknown decision " + d.String())
 }
 
+// show writes the outcome of a pass to the status, unless the status has it, or it is noise.
+func (r *Reconciler) show(ctx context.Context, p *pass, v verdict) error {
+	if v.outcome == nil || v.then == known || r.isNoise(ctx, p, v) {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // the pass used up its time on Kafka
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastRetry)
+		defer cancel()
+	}
+	return r.writeStatus(ctx, p, *v.outcome)
+}
+
 // isNoise reports whether a temporary failure should not reach the status yet: a topic that was ready most likely still is, and a rolling
 // restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
-	if !v.retry {
-		return false
-	}
-	return stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval
+	return v.then == retried &&
+		(stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval)
 }
+
+// stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.
+func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Canceled) }
 
 // conclude counts the pass and returns when to repeat it.
 func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error) (reconcile.Result, error) {
 	reason := ""
 	switch {
 	case err != nil && apierrors.IsNotFound(err):
-		// The object was deleted during the pass; the watch delivers that.
-		err, v.done = nil, true
+		err = nil // the object was deleted during the pass; the watch delivers that
+		if v.then != retried {
+			v.then = over
+		}
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Another client wrote in between, so our version of the object is old. Repeat the pass when the watch has caught up, with a
 		// growing delay as long as the other client keeps writing.
 		p.log.V(1).Info("The KafkaTopic changed in the meantime, requeueing it")
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key)}, nil
-	case stopping(ctx) && (err != nil || v.retry):
+	case stopping(ctx) && (err != nil || v.then == retried):
 		return reconcile.Result{}, nil
 	case err != nil:
 		reason = v1.ReasonInternalError
-	case v.retry:
+	case v.then == retried:
 		reason = "Retry"
 	case v.outcome != nil && v.outcome.State == topic.Failed:
 		reason = v.outcome.Failure.Reason
@@ -365,18 +236,19 @@ func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error
 // next returns when to repeat the pass.
 func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	low := handler.LowPriority
-	if v.retry {
+	if v.then == retried {
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key), Priority: &low}
 	}
 	r.memory.succeeded(p.key)
-	if v.done {
+	timer := schedule.Next(p.key.String(), r.options.Interval, r.options.Now())
+	switch v.then {
+	case over:
 		return reconcile.Result{}
+	case soon:
+		return reconcile.Result{RequeueAfter: min(timer, v.wait), Priority: &low}
+	default:
+		return reconcile.Result{RequeueAfter: timer + v.wait, Priority: &low}
 	}
-	wait := schedule.Next(p.key.String(), r.options.Interval, r.options.Now()) + v.later
-	if v.soon > 0 && v.soon < wait {
-		wait = v.soon
-	}
-	return reconcile.Result{RequeueAfter: wait, Priority: &low}
 }
 
 // reportFailure logs why a pass failed.
@@ -386,34 +258,11 @@ func reportFailure(p *pass, v verdict) {
 	}
 	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
-	case v.retry:
+	case v.then == retried:
 		logging.Warn(p.log, "Kafka did not answer, retrying", "topic", name, "error", why.Message, "cause", v.cause)
 	case why.Advice != "":
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
 	default:
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message)
 	}
-}
-
-// vanished handles an object that no longer exists. Only the mode without finalizers then has a topic to delete, and no object that could
-// show a failure.
-func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
-	p.kt = r.vanish.get(p.key)
-	if p.kt == nil {
-		r.memory.forget(p.key)
-		return reconcile.Result{}, nil
-	}
-	p.facts.Object.Vanished = true
-	v, err := r.act(ctx, p)
-	own := p.facts.Own
-	// There is no later chance: while the operator can't reach its own cluster, the deletion waits.
-	v.retry = v.retry || v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown)
-	if err == nil && !v.retry && v.soon == 0 {
-		v.done = true
-	}
-	if v.done {
-		r.vanish.drop(p.key)
-		r.memory.forget(p.key)
-	}
-	return r.conclude(ctx, p, v, err)
 }

@@ -42,8 +42,7 @@ func (r *Reconciler) noteDropped(p *pass, asked v1.KafkaTopicStatus) {
 }
 
 const unprotected = "The CustomResourceDefinition of KafkaTopics drops status.clusterId: KafkaTopics of another Kafka cluster can't " +
-	"be distinguished " +
-	"from those of this one. Apply this operator's CustomResourceDefinition again"
+	"be distinguished from those of this one. Apply this operator's CustomResourceDefinition again"
 
 // reportUnprotected records an Event on one object of each namespace when the clusterId can't be stored.
 func (r *Reconciler) reportUnprotected(p *pass) {

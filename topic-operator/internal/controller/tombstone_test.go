@@ -129,8 +129,13 @@ func TestWithoutFinalizersAPassingFailureIsTriedAgain(t *testing.T) {
 	w.kafka.hook(nil)
 	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
 	w.Expect(w.kafka.get("a")).To(BeNil())
-	w.Expect(w.r.memory.failing).To(BeEmpty())
-	w.Expect(w.r.vanish.objects).To(BeEmpty())
+
+	w.kafka.took()
+	w.pass("a")
+	w.Expect(w.kafka.took()).To(BeEmpty(), "once")
+	w.create("a")
+	w.kafka.fails(describeCall, kafka.NewError(kafka.CodeRequestTimedOut, ""))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry), "the back-off begins anew")
 }
 
 // By the time a standby is elected, the name may belong to another owner's topic.

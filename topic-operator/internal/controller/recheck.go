@@ -39,8 +39,7 @@ func (w *withheld) Error() string { return "change not made: " + w.cause.Error()
 // Unwrap returns why.
 func (w *withheld) Unwrap() error { return w.cause }
 
-// maxAgeOfFacts is the largest age of the API server's answer when a change is sent. If the operator was suspended in between, it reads
-// again.
+// maxAgeOfFacts is the largest age of the API server's answer when a change is sent: the operator may have been suspended in between.
 const maxAgeOfFacts = 5 * time.Second
 
 // stillAllowed returns the check that repeats the decision with the objects of the API server, right before a change is sent. It usually
@@ -99,7 +98,7 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 		facts.Object = r.object(ctx, object, was.facts.Object.Vanished)
 	}
 	facts.Own = r.own(r.options.Identity.Current())
-	facts.Violation = r.violation(was.key.Namespace, d.Topic)
+	facts.Violation = r.options.Violation(was.key.Namespace, d.Topic)
 	facts.Others = r.others(ctx, was, claimants)
 	now := ownership.Decide(facts)
 	return now.Action == d.Action && now.ID == d.ID && now.Topic == d.Topic && !now.Claim // the claim is stored by now
@@ -107,18 +106,16 @@ func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision,
 
 // notMade handles a change that the check stopped. ok is false for any other error.
 func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict, ok bool, _ error) {
-	var (
-		newer   *changed
-		unknown *withheld
-	)
-	switch {
-	case errors.As(err, &newer):
+	if newer, ok := errors.AsType[*changed](err); ok {
 		v, err := r.renew(ctx, p, newer)
 		return v, true, err
+	}
+	unknown, ok := errors.AsType[*withheld](err)
+	switch {
 	case errors.Is(err, ErrNotLeader):
 		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
-		return verdict{soon: lastRetry}, true, nil
-	case errors.As(err, &unknown):
+		return lookAgain(lastRetry), true, nil
+	case ok:
 		return verdict{}, true, unknown
 	}
 	return verdict{}, false, nil
@@ -130,29 +127,14 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
-		return verdict{done: true}, nil // the object was replaced or deleted: the watch delivers that
+		return finished(), nil // the object was replaced or deleted: the watch delivers that
 	case newer.object != nil && newer.object.UID != p.kt.UID:
-		return verdict{soon: firstRetry}, nil
+		return lookAgain(firstRetry), nil
 	case newer.object != nil:
 		p.kt = newer.object
 	}
 	if err := r.gather(ctx, p, newer); err != nil {
 		return verdict{}, err
 	}
-	return verdict{again: true}, nil
+	return decideAgain(), nil
 }
-
-// object returns the facts about the object of a pass, including those that the operator remembers.
-func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished bool) ownership.Object {
-	o := ownership.ObjectOf(kt, r.options.Selects(kt.Labels))
-	o.Vanished = vanished
-	o.Doubtful = r.doubtful(ctx, kt)
-	o.Settled = r.memory.wasDeleted(o.TopicID)
-	if made := r.memory.madeFor(kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
-		o.Made = made // a status with another topic, such as one from a backup, takes precedence, since the rivals are those of its topic
-	}
-	return o
-}
-
-// always is Options.Leads where there is no other replica.
-func always(context.Context) error { return nil }

@@ -2,9 +2,7 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -14,54 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
-
-// adjustFinalizer adds the finalizer, or removes it in the mode without finalizers.
-func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
-	switch has := ownership.HasFinalizer(p.kt); {
-	case has == r.options.UseFinalizers:
-		return nil
-	case has:
-		return r.removeFinalizer(ctx, p)
-	}
-	began := r.options.Now()
-	err := r.patchFinalizers(ctx, p, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
-	r.metrics.Timed(metrics.TimerAddFinalizer, r.options.Now().Sub(began))
-	if err == nil {
-		r.memory.note(r.memory.guarded, p.kt.UID)
-	}
-	return err
-}
-
-// removeFinalizer removes the operator's finalizer, if the object has it.
-func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
-	if !ownership.HasFinalizer(p.kt) {
-		return nil
-	}
-	began := r.options.Now()
-	rest := slices.DeleteFunc(slices.Clone(p.kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
-	err := r.patchFinalizers(ctx, p, rest)
-	r.metrics.Timed(metrics.TimerRemoveFinalizer, r.options.Now().Sub(began))
-	return err
-}
-
-// patchFinalizers replaces the finalizers. It fails if another client changed the object meanwhile, because the patch contains the whole
-// list.
-func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, finalizers []string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.kt.ResourceVersion, "finalizers": finalizers}})
-	if err != nil {
-		return fmt.Errorf("encode the finalizers: %w", err)
-	}
-	began := r.options.Now()
-	if err := r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		return err
-	}
-	p.bound = began
-	return nil
-}
 
 // writeStatus writes the status if it changes, and records an Event for a change for the worse.
 func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) error {
@@ -88,8 +42,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass, o topic.Outcome) 
 	return nil
 }
 
-// writeClaim stores that the object belongs to the operator's cluster, before the first change there. It fails if another client wrote in
-// between.
+// writeClaim stores, before the first change, that the object belongs to the operator's cluster. It fails if another client wrote since.
 func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) error {
 	after := topic.StatusWithClaim(p.kt, c)
 	if written, err := r.storeStatus(ctx, p, after); err != nil || !written {
@@ -99,8 +52,30 @@ func (r *Reconciler) writeClaim(ctx context.Context, p *pass, c topic.Claim) err
 	return nil
 }
 
-// rememberThrottles stores which throttles the object names, before they are set in Kafka: the operator removes only throttles that the
-// object named.
+// claim returns the status fields of a topic that the operator saw or created in its cluster.
+func (r *Reconciler) claim(p *pass, name string, id kafka.TopicID) *topic.Claim {
+	c := &topic.Claim{Name: name, ID: id, ClusterID: p.facts.Own.ID}
+	if p.facts.Own.Unstorable {
+		c.ClusterID = "" // otherwise each pass would write it in vain
+	}
+	if c.ClusterID == "" && p.kt.Status.ClusterID != "" && p.kt.Status.TopicID != "" {
+		c.ID = kafka.TopicID{} // this may not be the cluster of the status: keep its id
+	}
+	return c
+}
+
+// unreportedClaim returns the claim of the topic that the operator created for the object, if the status lacks its id; otherwise nil. The
+// status may have the name: that of a paused object stays. The failure that the status reports may rest on this topic, and has to hold
+// after the operator ends, because only its memory has the id: the fallback uses the name.
+func (r *Reconciler) unreportedClaim(p *pass) *topic.Claim {
+	made := p.facts.Object.Made
+	if made == nil || p.kt.Status.TopicID != "" {
+		return nil
+	}
+	return r.claim(p, made.Name, made.ID)
+}
+
+// rememberThrottles stores which throttles the object names, before they are set in Kafka: the operator removes no others.
 func (r *Reconciler) rememberThrottles(ctx context.Context, p *pass) error {
 	warnings := p.desired.NewThrottles()
 	if len(warnings) == 0 {
@@ -163,8 +138,7 @@ func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, befo
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
 	}
-	// All in one Event: Kubernetes merges a second Event with the same reason for the same version of an object into the first, whatever
-	// its message.
+	// All in one Event: Kubernetes merges a second one with the same reason and version of an object into the first, whatever its message.
 	added := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
 		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
 	})
@@ -180,6 +154,14 @@ func withAdvice(why topic.Refusal) string {
 		return why.Message
 	}
 	return strings.TrimSuffix(why.Message, ".") + ". " + why.Advice
+}
+
+func joined(refusals []topic.Refusal) topic.Refusal {
+	messages := make([]string, len(refusals))
+	for i, refusal := range refusals {
+		messages[i] = refusal.Message
+	}
+	return topic.Refusal{Reason: refusals[0].Reason, Message: strings.Join(messages, "; ")}
 }
 
 func hasCondition(s v1.KafkaTopicStatus, kind, status string, why topic.Refusal) bool {

@@ -1,0 +1,137 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// align changes an existing topic where it differs.
+func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
+	if err := r.adjustFinalizer(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	if p.readsOtherwise() {
+		return decideAgain(), r.gather(ctx, p, nil)
+	}
+	claim := r.claim(p, d.Topic, d.ID)
+	if moved, err := r.readMoves(ctx, p, d.Topic); err != nil {
+		return r.failed(p, claim, err), nil
+	} else if moved {
+		return lookAgain(settle), nil
+	}
+	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
+	if d.Claim && plan.Changes() {
+		// Of two operators that see the same new object, only the one whose claim is stored changes anything.
+		if err := r.writeClaim(ctx, p, *claim); err != nil {
+			return verdict{}, err
+		}
+		if p.facts.Own.Unstorable {
+			return decideAgain(), nil
+		}
+	}
+	if err := r.rememberThrottles(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	altered, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
+	gone := p.desired.GoneThrottles(p.actual, altered, p.settling)
+	lasting := append(plan.KeptWarning(d.Topic), p.desired.LeftThrottles(gone)...)
+	if len(errs) > 0 {
+		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
+			return v, err
+		}
+		v := r.failed(p, claim, errs...)
+		if v.outcome != nil {
+			v.outcome.Gone = gone
+		}
+		return v, nil
+	}
+	return r.aligned(p, plan, claim, gone, lasting), nil
+}
+
+// readMoves reads the reassignments of a topic whose replication factor differs from the desired one. It reports whether a reassignment may
+// have ended that a broker does not show yet.
+func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved bool, err error) {
+	if p.actual.NeedsReassignments(p.desired) {
+		if p.actual.Reassignments, err = r.kafka.Reassignments(ctx, name); err != nil {
+			return false, err
+		}
+	}
+	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil
+}
+
+// change makes all of the plan's changes, so that a rejected one does not block the others. It returns that of the configuration, if made.
+func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered *kafka.ConfigChange,
+	errs []error) {
+	var done []string
+	if plan.Alter != nil {
+		if err := r.kafka.Alter(ctx, *plan.Alter, allowed); err != nil {
+			errs = append(errs, err)
+		} else {
+			altered = plan.Alter
+			done = append(done, "configuration changed: "+changeList(*plan.Alter))
+		}
+	}
+	if plan.Increase != nil {
+		switch err := r.kafka.Increase(ctx, *plan.Increase, allowed); {
+		case err == nil:
+			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(p.actual.Topic.Partitions), plan.Increase.Total))
+		case p.settling && hasCode(err, kafka.CodeInvalidPartitions):
+			// The topic has these partitions since our last write, and the broker that answered lags behind.
+		default:
+			errs = append(errs, err)
+		}
+	}
+	if len(done) > 0 {
+		r.memory.wrote(p.key)
+		r.reportChanged(p, strings.Join(done, "; "))
+	}
+	return altered, errs
+}
+
+// aligned returns the verdict on a topic that matches its KafkaTopic, except for what Kafka can't change.
+func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone []string, lasting []topic.Refusal) verdict {
+	warnings := append(topic.Warnings(p.desired, r.options.Rules), lasting...)
+	v := report(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: claim})
+	if len(plan.Refusals) > 0 {
+		v = report(topic.Outcome{
+			State: topic.Failed, Failure: joined(plan.Refusals), Stalled: true, Warnings: lasting, Gone: gone, Claimed: claim,
+		})
+	}
+	if p.settling {
+		v.then, v.wait = soon, settle // only a later read proves that no difference remains
+	}
+	return v
+}
+
+func (r *Reconciler) reportChanged(p *pass, what string) {
+	name := p.facts.Object.Topic()
+	if p.wasReady && !p.settling { // while settling, the difference may be one that we removed a moment ago
+		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
+		r.metrics.DriftReverted(p.key.Namespace)
+		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; reverted: "+what)
+		return
+	}
+	p.log.Info("Changed topic", "topic", name, "what", what)
+	r.events.Normal(reference(p.kt), "Changed", "Update", "Topic '"+name+"': "+what)
+}
+
+func changeList(c kafka.ConfigChange) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
+		parts = append(parts, key+"="+c.Set[key])
+	}
+	for _, key := range c.Delete {
+		parts = append(parts, key+" removed")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// create creates the topic. If it already exists, because a broker lagged or another client was faster, the pass decides again.
+func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
+	wanted := p.desired.NewTopic()
+	if !ownership.HasFinalizer(p.kt) && r.memory.refuses(p.kt.UID) {
+		// Kafka refused it the last time. Validate it first: an object gets no finalizer for a topic that Kafka refuses again.
+		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
+			return r.failed(p, nil, err), nil
+		}
+	}
+	// The finalizer comes before anything that it protects.
+	if err := r.adjustFinalizer(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	if err := r.rememberThrottles(ctx, p); err != nil {
+		return verdict{}, err
+	}
+	if p.readsOtherwise() {
+		return decideAgain(), r.gather(ctx, p, nil)
+	}
+	made, err := r.kafka.Create(ctx, wanted, r.mayCreate(ctx, p, d))
+	if v, ok, err := r.notMade(ctx, p, err); ok {
+		return v, err
+	}
+	switch {
+	case kafka.IsExists(err):
+		v := r.look(ctx, p)
+		if p.facts.Observed.View == ownership.Absent {
+			p.facts.Observed.View = ownership.Taken // the controller has it, and the broker that answered lags behind
+		}
+		return v, nil
+	case err != nil:
+		return r.notCreated(ctx, p, err)
+	}
+	r.memory.wrote(p.key)
+	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
+	r.reportCreated(p, p.desired, made)
+	return report(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
+		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
+}
+
+// notCreated removes the finalizer of an object that has no topic if Kafka rejected its creation for good, so that users can delete the
+// object at once. A finalizer that this operator did not set may guard a topic in another Kafka cluster, and stays.
+func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
+	v := r.failed(p, nil, err)
+	s := p.kt.Status
+	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.guards(p.kt.UID) {
+		r.memory.refuse(p.kt.UID)
+		return v, r.removeFinalizer(ctx, p)
+	}
+	return v, nil
+}
+
+func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
+	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
+	if p.kt.Status.TopicID != "" {
+		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
+			p.kt.Status.TopicID, "topicId", made.ID.String())
+		r.metrics.DriftReverted(p.key.Namespace)
+		r.events.Warning(reference(p.kt), "Recreated", "Create", "Recreated, empty, "+shape+": it was deleted outside of Kubernetes")
+		return
+	}
+	p.log.Info("Created topic", "topic", desired.Name, "topicId", made.ID.String(), "partitions", made.Partitions)
+	r.events.Normal(reference(p.kt), "Created", "Create", "Created "+shape)
+}

@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+)
+
+// adjustFinalizer adds the finalizer, or removes it in the mode without finalizers.
+func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
+	switch has := ownership.HasFinalizer(p.kt); {
+	case has == r.options.UseFinalizers:
+		return nil
+	case has:
+		return r.removeFinalizer(ctx, p)
+	}
+	err := r.patchFinalizers(ctx, p, metrics.TimerAddFinalizer, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
+	if err == nil {
+		r.memory.guard(p.kt.UID)
+	}
+	return err
+}
+
+// removeFinalizer removes the operator's finalizer, if the object has it.
+func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
+	if !ownership.HasFinalizer(p.kt) {
+		return nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(p.kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
+	return r.patchFinalizers(ctx, p, metrics.TimerRemoveFinalizer, rest)
+}
+
+// patchFinalizers replaces the whole list of finalizers. So it fails if another client changed the object meanwhile.
+func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, timer string, finalizers []string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": p.kt.ResourceVersion, "finalizers": finalizers}})
+	if err != nil {
+		return fmt.Errorf("encode the finalizers: %w", err)
+	}
+	began := r.options.Now()
+	err = r.client.Patch(ctx, p.kt, client.RawPatch(types.MergePatchType, patch))
+	r.metrics.Timed(timer, r.options.Now().Sub(began))
+	if err == nil {
+		p.bound = began
+	}
+	return err
+}

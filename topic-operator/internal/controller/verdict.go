@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
+)
+
+// verdict is what a pass came to: what users see of it, and when the object is looked at again. That is one value, then, so that no verdict
+// is both retried and over, or both soon and postponed.
+type verdict struct {
+	then then
+	// wait is, with soon, when to look again; otherwise it postpones the timed pass.
+	wait time.Duration
+	// outcome is for the status, the log and the metrics; nil leaves the status alone.
+	outcome *topic.Outcome
+	// cause is the cause of the transport error behind the outcome, for the log.
+	cause string
+}
+
+// then is how an object goes on after a pass.
+type then int
+
+const (
+	// timed: it is looked at again at its timed pass.
+	timed then = iota
+	// known: the same, and its status has, or had, the outcome, which is not written again.
+	known
+	// orphaned: the same; it is being deleted, and waits for an operator that most likely does not exist.
+	orphaned
+	// soon: it is looked at again after a while, or at its timed pass if that comes first.
+	soon
+	// retried: the failure is temporary, so that the pass is repeated with back-off.
+	retried
+	// over: it was or will be deleted, and needs no further pass.
+	over
+	// undecided: more facts are known now, so that the same pass decides again.
+	undecided
+)
+
+// report writes the outcome to the status.
+func report(o topic.Outcome) verdict { return verdict{then: timed, outcome: &o} }
+
+// lookAgain repeats the pass after a while, without a failure.
+func lookAgain(after time.Duration) verdict { return verdict{then: soon, wait: after} }
+
+// decideAgain lets the pass decide again, because it knows more facts now.
+func decideAgain() verdict { return verdict{then: undecided} }
+
+// finished ends the passes over an object that was or will be deleted.
+func finished() verdict { return verdict{then: over} }
+
+// failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried.
+func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
+	err := errors.Join(errs...)
+	if as, ok := kafka.WrongCluster(err); ok {
+		r.options.Identity.Answered(as)
+		p.facts.Own.Answering = as
+		return decideAgain()
+	}
+	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
+	switch {
+	case p.facts.Object.Vanished: // the log is the only place for this failure
+		o.Failure.Message = "Unable to delete topic '" + p.facts.Object.Topic() + "' from Kafka. " + o.Failure.Message
+	case p.deleting():
+		o.Failure.Message = "Deletion failed: " + o.Failure.Message
+	}
+	o.Claimed = claim
+	o.Stalled = !slices.ContainsFunc(errs, func(err error) bool { return !lasts(err) })
+	v := verdict{outcome: &o, cause: causeOf(err)}
+	if slices.ContainsFunc(errs, passesBy) {
+		v.then = retried
+	}
+	return v
+}
+
+// passesBy reports whether an error of Kafka is temporary. A topic that is missing existed a moment ago, and the next pass recreates it.
+func passesBy(err error) bool { return kafka.IsRetriable(err) || kafka.IsNotFound(err) }
+
+// lasts reports whether an error of Kafka persists until a user fixes its cause.
+func lasts(err error) bool {
+	class := kafka.ClassOf(err)
+	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
+}
+
+// definite reports whether the error is Kafka's rejection of a request, so that Kafka did not execute it.
+func definite(err error) bool {
+	class := kafka.ClassOf(err)
+	return class == kafka.ClassInvalid || class == kafka.ClassForbidden || class == kafka.ClassUnsupported
+}
+
+// reasonOf distinguishes Kafka's errors from the operator's own.
+func reasonOf(err error) string {
+	if _, ok := errors.AsType[*kafka.Error](err); ok || kafka.ClassOf(err) == kafka.ClassRetriable {
+		return v1.ReasonKafkaError
+	}
+	return v1.ReasonInternalError
+}
+
+// messageOf returns a message that is the same at each attempt. Otherwise every attempt would write the status.
+func messageOf(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		if _, ok := errors.AsType[*kafka.Error](err); !ok {
+			return "TimeoutException: Kafka did not answer in time"
+		}
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ") // errors.Join separates errors by line breaks
+}
+
+func hasCode(err error, code int16) bool {
+	e, ok := errors.AsType[*kafka.Error](err)
+	return ok && e.Code == code
+}
+
+// causeOf returns the cause of a transport error, for the log.
+func causeOf(err error) string {
+	if e, ok := errors.AsType[*kafka.Error](err); ok && e.Unwrap() != nil {
+		return e.Unwrap().Error()
+	}
+	return ""
+}
