@@ -1,6 +1,7 @@
 package roller
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -74,15 +75,16 @@ func (r *round) unasked(a *Assessment) []NodeID {
 }
 
 // absent returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
-// (docs/decisions/facts-of-a-restart.md).
-func (s *Snapshot) absent(p Progress) *Snapshot {
+// (docs/decisions/facts-of-a-restart.md). While Kafka does not tell whether it lists them, they are waited for as long as any node.
+func (s *Snapshot) absent(p Progress, policy Policy) *Snapshot {
 	var missing []Node
 	for id, r := range p.Restarts {
-		if s.Unread == "" || s.Node(id) != nil {
+		if s.Node(id) != nil || s.forgets() || s.Unread == "" && s.At.Sub(r.At) >= policy.Patience {
 			continue
 		}
-		n := Node{ID: id, Name: r.Name, Roles: r.Roles, Rack: r.Rack, Place: r.Place, Instance: Unknown[string](s.Unread),
-			Ready: Unknown[bool](s.Unread), Stuck: Unknown[string](s.Unread)}
+		why := cmp.Or(s.Unread, "no pod or StrimziPodSet of it is seen, and Kafka does not tell whether it lists it")
+		n := Node{ID: id, Name: r.Name, Roles: r.Roles, Rack: r.Rack, Place: r.Place, Instance: Unknown[string](why),
+			Ready: Unknown[bool](why), Stuck: Unknown[string](why)}
 		missing = append(missing, n)
 	}
 	if len(missing) == 0 {

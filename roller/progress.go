@@ -210,7 +210,9 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 	for id, r := range p.Restarts {
 		n := s.Node(id)
 		if n == nil { // no StrimziPodSet lists it any more (see Snapshot.absent)
-			delete(p.Restarts, id)
+			if s.forgets() {
+				delete(p.Restarts, id)
+			}
 			continue
 		}
 		instance, known := n.Instance.Get()

@@ -14,8 +14,8 @@ type Snapshot struct {
 	At time.Time `json:"at"`
 	// From is when the oldest fact was read on which the safety of a restart depends; zero means At.
 	From time.Time `json:"from,omitzero"`
-	// Unread explains why Nodes may be incomplete, such as a Kubernetes cluster that can't be read. If it is empty, no StrimziPodSet lists
-	// a node that is not in Nodes, and the node has no pod.
+	// Unread explains why Nodes may be incomplete, such as a Kubernetes cluster that can't be read. If it is empty, no StrimziPodSet that
+	// the roller can see lists a node that is not in Nodes, and the node has no pod there. Kafka may still report it (Unseen).
 	Unread string `json:"unread,omitempty"`
 	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id, each once.
 	Nodes []Node `json:"nodes"`

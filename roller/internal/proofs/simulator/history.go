@@ -56,6 +56,7 @@ func deeds() []deed {
 		{"crash", 4, (*run).crashes},
 		{"lose", 1, (*run).loses},
 		{"unread", 1, (*run).unreads},
+		{"unlist", 2, (*run).unlists},
 		{"evict", 2, (*run).evicts},
 		{"fate", 4, (*run).fates},
 		{"free", 3, (*run).frees},

@@ -70,6 +70,7 @@ func (w *world) observeKafka(s *roller.Snapshot, b blind) {
 	if b&blindQuorum != 0 {
 		s.Quorum = roller.Unknown[roller.Quorum]("timed out")
 	}
+	w.unlist(s)
 }
 
 // hide makes facts of a node unknown.

@@ -32,6 +32,15 @@ var planted = []struct {
 	})},
 	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "availability rule", "too many at once", "voters",
 		"node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
+	{"whoever Kafka lists and nobody sees serves", []string{"availability rule", "quorum check", "unknown: all is done"},
+		with(func(s *roller.Snapshot) {
+			for id, roles := range s.Unseen() {
+				s.Nodes = append(s.Nodes, roller.Node{ID: id, Roles: roles, Instance: roller.Known("?"), Ready: roller.Known(true),
+					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true),
+					Fenced: roller.Known(false), Revision: roller.Known(roller.Revision{}), Config: roller.Known(brokerconfig.Config{})})
+			}
+			slices.SortFunc(s.Nodes, func(a, b roller.Node) int { return int(a.ID - b.ID) })
+		}, nil)},
 	{"a broker that does not answer is in sync", []string{"availability rule"},
 		seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
 	{"what a peer answered before counts", []string{"availability rule"}, with(nil, func(d *roller.Decision) {
@@ -376,7 +385,7 @@ var firsts = map[string]uint64{
 	"what is set and does not show is left so":                 388,
 	"all requests are one":                                     265,
 	"what nobody knows of a broker is that it answers":         401,
-	"a node that may recover its logs goes beside others":      616,
+	"a node that may recover its logs goes beside others":      22100,
 	"evidence counts a minute early":                           14,
 	"an illegal value is seen by the node alone":               35,
 	"whoever is back is settled while a cluster can't be read": 317,

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -210,7 +211,7 @@ func (r *run) heal() {
 	r.stale = 0
 	w.cut = false
 	clear(w.unread)
-	for place := range w.lost {
+	for _, place := range slices.Sorted(maps.Keys(w.lost)) {
 		w.restore(place)
 	}
 	w.policy.Paused, w.policy.Closed = "", ""
@@ -221,7 +222,7 @@ func (r *run) heal() {
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {
-		n.hold, n.foreign, n.slow, n.sidecar = n.abandoned, false, false, false
+		n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned, false, false, false, false
 		lost = lost || !n.expired.IsZero() || n.wedged
 		if n.lags {
 			n.lags = false

@@ -91,6 +91,8 @@ type node struct {
 	request          string // the mark of a requested restart
 	sticky           bool   // the request, or the old revision, survives a restart
 	hold, foreign    bool
+	// unlisted: the roller looks nowhere where the node is, because its Kubernetes cluster is not configured or its pod lost its labels.
+	unlisted bool
 	// expired: since then no client can connect to the node, because its certificate has expired. wedged: its controller takes part in no
 	// election. A restart ends both.
 	expired time.Time
