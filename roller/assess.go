@@ -247,13 +247,14 @@ func (r *Recovery) String() string {
 }
 
 // reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
-// the cause may be the roller, and not a node that is ready in Kubernetes (docs/decisions/lost-clusters.md).
+// the cause may be the roller, and not a node that is ready in Kubernetes, also if all of them refuse the roller: they may not accept its
+// certificate (docs/decisions/lost-clusters.md).
 func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
 		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
 	}
-	witnessed := heard || !n.Ready.Or(true) || n.Failing != ""
+	witnessed := heard || !n.Ready.Or(true)
 	if n.Roles.Broker && a.State != StateRecovering && witnessed && n.silent(s.At) >= n.patience(policy) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}

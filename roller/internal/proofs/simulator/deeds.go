@@ -11,7 +11,7 @@ import (
 // apply carries out a step.
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
-		"cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
+		"cancel", "expire", "wedge", "cut", "refuse", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // shrinking removed the node
 	}
 	all := deeds()
@@ -304,6 +304,13 @@ func (r *run) cuts(Step) {
 	w := r.w
 	w.cut, w.cutAt = !w.cut, w.now
 	w.tell("the roller can reach nobody: %t", w.cut)
+}
+
+// refuses makes all nodes refuse the roller, and nobody else, or ends that.
+func (r *run) refuses(Step) {
+	w := r.w
+	w.refused, w.cutAt = !w.refused, w.now
+	w.tell("everybody refuses the roller: %t", w.refused)
 }
 
 // sidecars makes another container of the pod crash repeatedly, or ends that.

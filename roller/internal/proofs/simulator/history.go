@@ -81,6 +81,7 @@ func deeds() []deed {
 		{"sidecar", 3, (*run).sidecars},
 		{"abandon", 1, (*run).abandons},
 		{"cut", 2, (*run).cuts},
+		{"refuse", 2, (*run).refuses},
 		{"mum", 2, (*run).hushes},
 		{"expire", 1, (*run).expires},
 		{"wedge", 1, (*run).wedges},

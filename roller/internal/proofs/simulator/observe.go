@@ -126,7 +126,7 @@ func (w *world) look(n *node) roller.Node {
 	}
 	if !w.answers(n) && seen.Silent.IsZero() {
 		seen.Silent = n.readyAt
-		if w.cut {
+		if w.cut || w.refused {
 			seen.Silent = w.cutAt
 		}
 	}
@@ -156,8 +156,12 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.sidecar && n.pod != podGone {
 		seen.Sidecar = "CrashLoopBackOff"
 	}
-	if !n.expired.IsZero() && n.process && !w.cut {
+	switch {
+	case w.cut || !n.process:
+	case !n.expired.IsZero():
 		seen.Failing = "its certificate has expired"
+	case w.refused:
+		seen.Failing = "it refuses TLS"
 	}
 	if w.old && n.fenced {
 		seen.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
@@ -190,7 +194,7 @@ func (w *world) hides(n *node) bool {
 
 // answers reports whether the node responds to the roller.
 func (w *world) answers(n *node) bool {
-	return n.process && !n.mute && !w.cut && n.expired.IsZero() && (n.up || !n.Roles.Broker)
+	return n.process && !n.mute && !w.cut && !w.refused && n.expired.IsZero() && (n.up || !n.Roles.Broker)
 }
 
 // observeTopics returns the topics, if any broker responds.

@@ -153,6 +153,13 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"whoever refuses the roller refuses everybody", []string{"node"}, with(func(s *roller.Snapshot) {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Roles.Broker && n.Failing != "" && s.At.Sub(n.Silent) > 2*time.Minute {
+				n.Requests = append(slices.Clone(n.Requests), roller.Reason{Kind: roller.PodUnresponsive})
+			}
+		}
+	}, nil)},
 	{"a lost cluster is left alone", []string{"termination"}, with(func(s *roller.Snapshot) {
 		for i := range s.Nodes {
 			s.Nodes[i].Failing = ""

@@ -63,6 +63,9 @@ func (r *run) broken() string {
 func (r *run) look(s Step) {
 	r.count++
 	seen, d, asked := r.decideAnew(s)
+	if len(seen.Nodes) == 0 {
+		return // engine.ErrNoNodes
+	}
 	r.last = d
 	r.tellDecision(d)
 	r.oracle.judge(seen, complete(s, seen), d)
@@ -209,7 +212,7 @@ func (r *run) tellDecision(d roller.Decision) {
 func (r *run) heal() {
 	w := r.w
 	r.stale = 0
-	w.cut = false
+	w.cut, w.refused = false, false
 	clear(w.unread)
 	for _, place := range slices.Sorted(maps.Keys(w.lost)) {
 		w.restore(place)

@@ -38,6 +38,8 @@ type world struct {
 	cutAt    time.Time
 	// lost are the Kubernetes clusters that are down. unread are those that the roller can't read.
 	lost, unread map[string]bool
+	// refused: every node refuses the roller, and nobody else, since cutAt: the brokers do not accept its certificate.
+	refused bool
 	// mum: the roller can't read the logs of pods.
 	mum bool
 	// leaderless is the time since when there is no active controller; zero if there is one.
