@@ -335,6 +335,9 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 		a.block(RuleUnknown, "%s", a.Detail)
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
 		a.block(RuleUnderWay, "it is not back from its last restart: %s", a.Detail)
+	case n.lingers(s.At, policy):
+		a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only who owns it can tell whether Kafka still "+
+			"runs there; delete the Kubernetes node if it is gone for good", clock(n.Overdue))
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:

@@ -35,8 +35,19 @@ func (a *Assessment) away(now time.Time, policy Policy) bool {
 	if a.stage == stageFailed && n.Hold != "" {
 		return false
 	}
-	ends := n.Terminating && (n.Ready.Or(true) || now.Sub(n.Deleted) < policy.Patience)
-	return a.stage.underWay() || ends || a.leaving(now, policy)
+	return a.stage.underWay() || n.ends(now, policy) || a.leaving(now, policy)
+}
+
+// ends reports whether the roller waits for a pod that is being deleted. A ready one may use its whole grace period, and the patience; but
+// nothing ends the pod of a machine that is lost, whose readiness may be that of its last report.
+func (n *Node) ends(now time.Time, policy Policy) bool {
+	return n.Terminating && (now.Sub(n.Deleted) < policy.Patience || n.Ready.Or(true)) && !n.lingers(now, policy)
+}
+
+// lingers reports whether the pod should have ended long ago; if it is on hold, a user knows about it at once.
+func (n *Node) lingers(now time.Time, policy Policy) bool {
+	late := now.Sub(n.Overdue)
+	return n.Terminating && !n.Overdue.IsZero() && (late >= policy.Patience || n.Hold != "" && late >= 0)
 }
 
 // leaving reports whether a node became unready a short time ago without the roller. Kafka may still report it as in sync, and as a voter.

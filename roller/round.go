@@ -172,9 +172,9 @@ func needsConfig(keys []string) bool {
 	})
 }
 
-// wanted reports whether the node should be restarted, and has no block that stays when other nodes are back.
+// wanted reports whether the node should be restarted, is not ending anyway, and has no block that stays when other nodes are back.
 func (a *Assessment) wanted() bool {
-	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
+	return a.Need == NeedRestart && !a.node.Terminating && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
 		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery || b.Rule == RuleConfig
 	})
 }

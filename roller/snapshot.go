@@ -60,9 +60,11 @@ type Node struct {
 
 	// Instance identifies one run of the node: the pod's uid. Known and empty means that there is no pod.
 	Instance Fact[string] `json:"instance"`
-	// Terminating means that the pod is being deleted, by anybody, since Deleted.
+	// Terminating means that the pod is being deleted, by anybody, since Deleted. Overdue is when its grace period ends: if it still exists
+	// long after that, its machine is probably lost.
 	Terminating bool      `json:"terminating,omitempty"`
 	Deleted     time.Time `json:"deleted,omitzero"`
+	Overdue     time.Time `json:"overdue,omitzero"`
 	// Ready is the readiness of the container of Kafka, and ReadyChanged when it last changed; the pod's creation if it was never ready.
 	Ready        Fact[bool] `json:"ready"`
 	ReadyChanged time.Time  `json:"readyChanged,omitzero"`

@@ -95,7 +95,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	ready, since := readiness(pod)
 	n := roller.Node{
 		ID: id, Name: pod.Name, Place: place.ID, Roles: roles(pod),
-		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod),
+		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod), Overdue: overdue(pod),
 		Ready: roller.Known(ready), ReadyChanged: since,
 		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
 		Hold: hold(pod.Annotations),

@@ -118,7 +118,7 @@ func (w *world) seen(n *node) roller.Node {
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
-		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted,
+		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted, Overdue: n.overdue(),
 		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""),
 		Recovery: roller.Known[*roller.Recovery](nil),
 		Answers:  roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
@@ -143,6 +143,14 @@ func (w *world) look(n *node) roller.Node {
 	}
 	w.annotate(n, &seen)
 	return seen
+}
+
+// overdue returns when the grace period of a pod that is being deleted ends.
+func (n *node) overdue() time.Time {
+	if n.pod != podStopping {
+		return time.Time{}
+	}
+	return n.deleted.Add(30 * time.Second)
 }
 
 // annotate adds the requests of users, faults, and facts that are unknown.

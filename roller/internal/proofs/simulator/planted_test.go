@@ -387,16 +387,23 @@ func seeing(see func(*roller.Node)) decider {
 
 // firsts are seeds for faults that few histories find. They find the fault soon, until histories change.
 var firsts = map[string]uint64{
-	"an unknown revision is the right one":                     2040,
+	"an unknown revision is the right one":                     2180,
 	"what a peer answered before counts":                       807,
-	"what is set and does not show is left so":                 388,
+	"what is set and does not show is left so":                 740,
 	"all requests are one":                                     265,
 	"what nobody knows of a broker is that it answers":         401,
-	"a node that may recover its logs goes beside others":      22100,
+	"a node that may recover its logs goes beside others":      5900,
 	"evidence counts a minute early":                           14,
 	"an illegal value is seen by the node alone":               35,
-	"whoever is back is settled while a cluster can't be read": 317,
-	"a broker that hangs leads again":                          1763,
+	"whoever is back is settled while a cluster can't be read": 490,
+	"a Kubernetes cluster that can't be read is well":          2090,
+	"silence is evidence although nobody answers":              680,
+	"a rejected key holds up the others":                       350,
+	"a node with an illegal value holds up the others":         350,
+	"a refusal of one key is one of all":                       595,
+	"what waits for another key waits for ever":                645,
+	"a failed node on hold is waited for":                      100,
+	"a broker that hangs leads again":                          900,
 }
 
 // The oracle finds each planted fault, and no violation in the same histories without it.

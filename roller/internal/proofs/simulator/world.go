@@ -103,6 +103,8 @@ type node struct {
 	sidecar bool
 	// abandoned: the node does not come back, and is on hold.
 	abandoned bool
+	// dies: its machine is lost when its pod is next deleted, so that nothing ends the pod, and its status stays as it was.
+	dies bool
 	// deleted is when the pod was deleted.
 	deleted time.Time
 	config  settings
@@ -328,10 +330,15 @@ func (w *world) end(n *node, ours bool) {
 	if !ours {
 		w.hurt(n)
 	}
-	if !n.process {
+	switch {
+	case n.dies && n.process:
+		n.deleted, n.wasReady = w.now, n.pod == podReady
+		n.pod, n.next = podStopping, time.Time{}
+		w.stopped(n, false)
+	case !n.process:
 		n.pod, n.next = podGone, w.after(replacement)
 		n.readyAt = w.now
-	} else {
+	default:
 		n.deleted = w.now
 		n.wasReady = n.pod == podReady
 		n.pod, n.next = podStopping, w.after(n.Stop)
