@@ -265,8 +265,12 @@ func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Acti
 	}
 	// By the wall clock, because the monotonic clock stops while the machine is suspended.
 	now := e.now().Round(0)
-	if age := now.Sub(s.At.Round(0)); now.After(action.Until.Round(0)) || age < -roller.Freshness {
-		return fmt.Errorf("the observed state is %s old, and may have changed", age.Round(time.Millisecond))
+	if now.After(action.Until.Round(0)) || now.Sub(s.At.Round(0)) < -roller.Freshness {
+		from := s.From
+		if from.IsZero() {
+			from = s.At
+		}
+		return fmt.Errorf("the oldest observed fact is %s old, and may have changed", now.Sub(from.Round(0)).Round(time.Millisecond))
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ type bench struct {
 	err      error
 	engine   *engine.Engine
 	reports  int
+	outcomes []actuate.Outcome // of the last look
 	// held is the error of Acquire while another roller has the lock; lost is the error of Verify after the lock was lost.
 	held, lost error
 	released   int
@@ -106,7 +107,10 @@ func (b *bench) Do(_ context.Context, action roller.Action, node *roller.Node) a
 	return actuate.Outcome{Action: action, Result: b.result, Err: b.err}
 }
 
-func (b *bench) ReportLook(*roller.Snapshot, roller.Decision, []actuate.Outcome) { b.reports++ }
+func (b *bench) ReportLook(_ *roller.Snapshot, _ roller.Decision, outcomes []actuate.Outcome) {
+	b.reports++
+	b.outcomes = outcomes
+}
 
 func TestWhatIsDoneWasStoredBefore(t *testing.T) {
 	b := newBench(t)
