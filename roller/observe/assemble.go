@@ -213,15 +213,16 @@ func name(place string) string { return cmp.Or(place, "home") }
 func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	for i := range seen.Places {
 		for s := range seen.Places[i].Sets {
-			for p := range seen.Places[i].Sets[s].Pods {
-				pod := &seen.Places[i].Sets[s].Pods[p]
+			set := &seen.Places[i].Sets[s]
+			for p := range set.Pods {
+				pod := &set.Pods[p]
 				id, ok := nodeID(pod.Name)
 				if _, there := nodes[id]; !ok || there {
 					continue
 				}
 				nodes[id] = roller.Node{
 					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roles(pod), Instance: roller.Known(""), Ready: roller.Known(false),
-					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Hold: hold(seen.Places[i].Sets[s].pod(pod.Name).Annotations),
+					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Hold: cmp.Or(hold(pod.Annotations), set.Hold),
 				}
 			}
 		}

@@ -234,6 +234,15 @@ func TestAPodThatIsMissing(t *testing.T) {
 	g.Expect(n.Revision.IsKnown()).To(BeFalse())
 }
 
+// A node without a pod has nothing that could be annotated but its set.
+func TestAPodThatIsMissingIsHeldByItsSet(t *testing.T) {
+	held := set(pod(4), pod(5, annotated(podset.AnnotationHold, "its disk is being replaced")))
+	held.Hold = "the set is annotated"
+	nodes := observe.Assemble(seen(observe.Place{Sets: []observe.PodSet{held}})).Nodes
+	NewWithT(t).Expect([]string{nodes[0].Hold, nodes[1].Hold}).
+		To(Equal([]string{"the set is annotated", "it is annotated with kafka-operators.io/hold: its disk is being replaced"}))
+}
+
 func TestTwoPodsThatClaimToBeOneNode(t *testing.T) {
 	g := NewWithT(t)
 	nodes := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{pod(0)}}, observe.Place{ID: "east", Pods: []corev1.Pod{pod(0)}})).Nodes
