@@ -32,7 +32,7 @@ const (
 	ExitError   = 1
 	ExitUsage   = 2
 	ExitPending = 3 // work is pending
-	ExitBlocked = 4 // work is pending, and something else must change first
+	ExitBlocked = 4 // work is pending, or may be, and something else must change first
 )
 
 // Command runs the command that the options name. Commands also log warnings and errors. The given warnings are about the settings.
@@ -80,15 +80,21 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	} else {
 		err = render.Plan(out, plan)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return ExitError, err
-	case len(plan.Blocked)+len(plan.Unknown) > 0:
-		return ExitBlocked, nil
-	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
-		return ExitPending, nil
 	}
-	return ExitDone, nil
+	return exitOfPlan(plan), nil
+}
+
+// exitOfPlan returns the exit code for all nodes. What is unknown may need something.
+func exitOfPlan(plan roller.Plan) int {
+	switch {
+	case len(plan.Blocked)+len(plan.Unknown) > 0 || plan.Unread != "":
+		return ExitBlocked
+	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
+		return ExitPending
+	}
+	return ExitDone
 }
 
 // Explain prints everything about one node.
@@ -120,13 +126,15 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
 }
 
-// exitOf returns the exit code for one node. A node that only waits for its turn is not blocked, as in a plan.
+// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, and one that is unknown may need
+// something.
 func exitOf(a roller.Assessment) int {
-	if a.Need == roller.NeedNothing {
-		return ExitDone
-	}
-	if _, blocked := engine.Obstacle(a); blocked {
+	_, blocked := engine.Obstacle(a)
+	switch {
+	case a.Need == roller.NeedNothing && len(a.Unknown) > 0, a.Need != roller.NeedNothing && blocked:
 		return ExitBlocked
+	case a.Need == roller.NeedNothing:
+		return ExitDone
 	}
 	return ExitPending
 }
