@@ -90,6 +90,8 @@ type Assessment struct {
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 	// Unknown lists unknown facts about the node that may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
+	// Ending reports whether its pod is being deleted, by anybody, and the roller waits for that.
+	Ending bool `json:"ending,omitempty"`
 	// Down reports whether the node serves no clients, so that a restart does no harm.
 	Down bool `json:"down,omitempty"`
 	// Blocks are the rules that block its restart or reconfiguration. Forced describes the checks that are skipped because they are
@@ -115,6 +117,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	if q, known := s.Quorum.Get(); known {
 		a.ActiveController = q.Leader == n.ID
 	}
+	a.Ending = n.ends(s.At, policy)
 	a.state(s, n, p.Restarts[n.ID], policy)
 	if a.State != StateRecovering && n.Recovery.IsKnown() && !n.Roles.Controller && a.outside(s, policy, r.avail) {
 		a.Down = true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -218,6 +219,9 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	}
 	if errors.Is(err, engine.ErrHeld) {
 		return ExitBlocked, fmt.Errorf("%w, and restarts what needs a restart", err)
+	}
+	if apierrors.IsForbidden(err) {
+		return ExitError, fmt.Errorf("%w: grant the right, and call roll again", err)
 	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {

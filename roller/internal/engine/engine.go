@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -282,7 +283,7 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run calls Look until done returns true, ctx ends, or another roller works on the cluster. It waits between two looks as the decision
+// Run calls Look until done returns true, ctx ends, another roller works on the cluster, or a right is missing. It waits between two looks as the decision
 // requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
@@ -293,6 +294,8 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case apierrors.IsForbidden(err):
+			return err // another attempt has no more rights
 		case err != nil:
 			e.Log.Error(err, "Failed to decide, retrying", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)

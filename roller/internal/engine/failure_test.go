@@ -3,10 +3,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -43,6 +46,15 @@ func TestALookThatFailsIsTold(t *testing.T) {
 	_, err = b.engine.Look(ending)
 	b.Expect(err).To(HaveOccurred())
 	b.Expect(told.failures).To(HaveLen(2), "an end is no failure")
+}
+
+// A roll that may not write its journal or its Lease can't get far by trying again.
+func TestARollWithoutTheRightsEnds(t *testing.T) {
+	b := newBench(t)
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "my-cluster-roller-leader", errors.New("no"))
+	b.held = fmt.Errorf("Lease kafka/my-cluster-roller-leader can't be taken: %w", forbidden)
+	b.Expect(b.engine.Run(t.Context(), time.Hour, func(roller.Decision) bool { return false })).To(MatchError(forbidden))
+	b.Expect(b.did).To(BeEmpty())
 }
 
 // If pods can't be listed and Kafka does not respond, no node is seen. That is not a finished roll, and restarts under way are not
