@@ -99,7 +99,9 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 
 // hiddenOnSilent does the same for candidates that do not answer which topics they have replicas of: if the roller may not describe all
 // topics of the other brokers, it may be one of these.
-func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidates []roller.NodeID, on, onOthers map[roller.NodeID][]string) {
+func (k *Kafka) hiddenOnSilent(
+	ctx context.Context, facts *KafkaFacts, candidates []roller.NodeID, on, onOthers map[roller.NodeID][]string,
+) {
 	silent := slices.DeleteFunc(slices.Clone(candidates), func(id roller.NodeID) bool { _, told := on[id]; return told })
 	if len(silent) == 0 {
 		return

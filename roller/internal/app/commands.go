@@ -127,7 +127,7 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
 }
 
-// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, and one that is unknown may need
+// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, and an unknown one may need
 // something.
 func exitOf(a roller.Assessment) int {
 	_, blocked := engine.Obstacle(a)

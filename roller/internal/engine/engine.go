@@ -83,7 +83,7 @@ type Engine struct {
 	held error
 	// holding means that the lock was acquired, and not released.
 	holding bool
-	// changing are the nodes whose configuration is being or should be changed. A glance does not show the result of that.
+	// changing are the nodes whose configuration has just been changed. A glance does not show the result of that.
 	changing []roller.NodeID
 }
 
@@ -157,6 +157,10 @@ func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why er
 	return d
 }
 
+// shown is how long each look reads the configuration of a node anew after a change, until it shows. What Kafka rejects, or what waits, a
+// glance shows as well, at a fraction of the cost.
+const shown = time.Minute
+
 // watching is the interval of looks while another roller works.
 const watching = 10 * time.Second
 
@@ -196,7 +200,8 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	}
 	e.changing = nil
 	for _, a := range d.Nodes {
-		if a.Need == roller.NeedReconfiguration {
+		last, tried := d.Progress.Alterations[a.Node]
+		if tried && a.Changes.Live() && s.At.Sub(last.At) < shown {
 			e.changing = append(e.changing, a.Node)
 		}
 	}
@@ -283,8 +288,8 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run calls Look until done returns true, ctx ends, another roller works on the cluster, or a right is missing. It waits between two looks as the decision
-// requests.
+// Run calls Look until done returns true, ctx ends, another roller works on the cluster, or a right is missing. It waits between two looks
+// as the decision requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
