@@ -229,8 +229,9 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	roller.Progress) {
 	progress := d.Progress
 	var outcomes []actuate.Outcome
+	old := false
 	for _, action := range d.Actions {
-		if !IsFresh(action, verified) {
+		if old || !IsFresh(action, verified) {
 			progress = postponed(progress, action)
 			d.Again = time.Millisecond
 			continue
@@ -239,12 +240,14 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		if o.Err = e.may(ctx, s, action); o.Err == nil {
 			o = e.Act.Do(ctx, action, s.Node(action.Node))
 		}
+		old = e.aged(s, action) != nil // all actions of a look depend on the same facts
 		outcomes = append(outcomes, o)
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
 			progress = progress.Deny(action.Node, s.At, o.Err.Error())
-		case o.Result == actuate.NotDone, o.Result == actuate.TooLate:
+		case o.Result == actuate.TooLate:
 			progress = postponed(progress, action)
+		case o.Result == actuate.NotDone: // the record keeps the next looks from asking for the same again and again
 		case action.Kind == roller.ActionReconfigure && o.Result != actuate.Unclear:
 			progress = progress.Taken(action.Node)
 		}
@@ -257,8 +260,12 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 
 // postponed returns the progress without an action that was not begun.
 func postponed(p roller.Progress, action roller.Action) roller.Progress {
-	if action.Kind == roller.ActionRestart {
+	switch action.Kind {
+	case roller.ActionRestart:
 		return p.NotCarriedOut(action.Node)
+	case roller.ActionReconfigure:
+		return p.NotAltered(action.Node)
+	case roller.ActionElectLeaders: // the next look reads who leads
 	}
 	return p
 }
@@ -266,9 +273,17 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 // may returns why a decided action may no longer be carried out: time has passed, in which this process may have been suspended, or another
 // roller has the lock now.
 func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Action) error {
+	if err := e.aged(s, action); err != nil {
+		return err // without a request about the lock
+	}
 	if err := e.Lock.Verify(ctx); err != nil {
 		return err
 	}
+	return e.aged(s, action)
+}
+
+// aged returns an error if the facts of an action are too old for it.
+func (e *Engine) aged(s *roller.Snapshot, action roller.Action) error {
 	// By the wall clock, because the monotonic clock stops while the machine is suspended.
 	now := e.now().Round(0)
 	if now.After(action.Until.Round(0)) || now.Sub(s.At.Round(0)) < -roller.Freshness {

@@ -39,12 +39,16 @@ type bench struct {
 	// held is the error of Acquire while another roller has the lock; lost is the error of Verify after the lock was lost.
 	held, lost error
 	released   int
+	verified   int // how often the lock was verified
 	now        func() time.Time
 }
 
 func (b *bench) Acquire(context.Context) error { return b.held }
 
-func (b *bench) Verify(context.Context) error { return b.lost }
+func (b *bench) Verify(context.Context) error {
+	b.verified++
+	return b.lost
+}
 
 func (b *bench) Release(context.Context) error {
 	b.released++
