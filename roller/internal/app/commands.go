@@ -169,8 +169,9 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 var ErrNotConfirmed = errors.New("nothing was changed: the roll was not confirmed; --yes skips the question")
 
 // Roll prints the plan, calls confirm, restarts the nodes that need it, and prints the progress. A nil confirm agrees.
-func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int,
-	err error) {
+func Roll(
+	ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func(context.Context) bool, log logr.Logger,
+) (exit int, err error) {
 	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
@@ -185,7 +186,7 @@ func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 		if err := render.Plan(out, plan); err != nil {
 			return ExitError, err
 		}
-		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm() {
+		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm(ctx) {
 			return ExitError, ErrNotConfirmed
 		}
 	}
