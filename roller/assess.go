@@ -90,6 +90,8 @@ type Assessment struct {
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 	// Unknown lists unknown facts about the node that may hide that it needs a restart or a reconfiguration.
 	Unknown []string `json:"unknown,omitempty"`
+	// Ending reports whether its pod is being deleted, by anybody, and the roller waits for that.
+	Ending bool `json:"ending,omitempty"`
 	// Down reports whether the node serves no clients, so that a restart does no harm.
 	Down bool `json:"down,omitempty"`
 	// Blocks are the rules that block its restart or reconfiguration. Forced describes the checks that are skipped because they are
@@ -115,6 +117,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	if q, known := s.Quorum.Get(); known {
 		a.ActiveController = q.Leader == n.ID
 	}
+	a.Ending = n.ends(s.At, policy)
 	a.state(s, n, p.Restarts[n.ID], policy)
 	if a.State != StateRecovering && n.Recovery.IsKnown() && !n.Roles.Controller && a.outside(s, policy, r.avail) {
 		a.Down = true
@@ -247,13 +250,14 @@ func (r *Recovery) String() string {
 }
 
 // reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
-// the cause may be the roller, and not a node that is ready in Kubernetes (docs/decisions/lost-clusters.md).
+// the cause may be the roller, and not a node that is ready in Kubernetes, also if all of them refuse the roller: they may not accept its
+// certificate (docs/decisions/lost-clusters.md).
 func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
 	reasons := slices.Clone(n.Requests)
 	if r, known := n.Revision.Get(); known && r.Outdated() {
 		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
 	}
-	witnessed := heard || !n.Ready.Or(true) || n.Failing != ""
+	witnessed := heard || !n.Ready.Or(true)
 	if n.Roles.Broker && a.State != StateRecovering && witnessed && n.silent(s.At) >= n.patience(policy) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
@@ -334,6 +338,9 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 		a.block(RuleUnknown, "%s", a.Detail)
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
 		a.block(RuleUnderWay, "it is not back from its last restart: %s", a.Detail)
+	case n.lingers(s.At, policy):
+		a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only who owns it can tell whether Kafka still "+
+			"runs there; delete the Kubernetes node if it is gone for good", clock(n.Overdue))
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:

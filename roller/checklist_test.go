@@ -88,7 +88,7 @@ func TestACombinedNodePassesBothChecks(t *testing.T) {
 	for name, ready := range map[string]bool{"ready": true, "not ready": false} {
 		t.Run(name, func(t *testing.T) {
 			make := func() *scene {
-				sc := newScene(t).with(combined, 0, 1, 2).led(2).current(0, 2)
+				sc := newScene(t).with(combined, 0, 1, 2).led(2).current(0, 2).beside(9)
 				if !ready {
 					sc.unready(time.Hour, 1)
 				}

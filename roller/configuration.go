@@ -84,7 +84,7 @@ func (r *round) untaken(diffs map[NodeID]brokerconfig.Diff) []brokerconfig.Refus
 
 // forgetRefusals removes refusals of values that no node wants any more, or that all nodes have. It keeps them while a node can't be read.
 func (r *round) forgetRefusals() {
-	if r.s.Unread != "" || r.policy.NoReconfiguration {
+	if !r.s.forgets() || r.policy.NoReconfiguration {
 		return
 	}
 	r.progress.Refusals = slices.DeleteFunc(slices.Clone(r.progress.Refusals), func(refusal brokerconfig.Refusal) bool {

@@ -136,6 +136,17 @@ func TestAnAbsentNodeIsNotForgotten(t *testing.T) {
 	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleAvailability))
 	sc.s.Unread = ""
 	sc.step()
+	sc.Expect(sc.progress.Restarts).To(HaveKey(roller.NodeID(0)), "Kafka lists it in sync")
+	known := sc.s.Topics
+	sc.s.Topics = roller.Unknown[[]roller.Topic]("timed out")
+	sc.step()
+	sc.Expect(sc.progress.Restarts).To(HaveKey(roller.NodeID(0)), "nobody knows whether Kafka lists it")
+	sc.s.Topics, sc.s.Quorum = known, roller.Unknown[roller.Quorum]("timed out")
+	sc.topics(topicOf("t", 1, ids(0, 1), ids(1)))
+	sc.step()
+	sc.Expect(sc.progress.Restarts).To(HaveKey(roller.NodeID(0)))
+	sc.led(9)
+	sc.step()
 	sc.Expect(sc.progress.Restarts).NotTo(HaveKey(roller.NodeID(0)))
 }
 

@@ -46,6 +46,32 @@ func TestAPodThatNeverGoesStopsNobody(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 }
 
+// The machine of a broker is lost: nothing ends its pod, whose status stays as it was, also if Kubernetes deletes it. The others wait for
+// its grace period and the patience, or until it is on hold, and then go as far as the data allows; and users are told.
+func TestAPodOnALostMachineStopsNobody(t *testing.T) {
+	for name, hold := range map[string]string{"no hold": "", "on hold": "its machine burnt down"} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 2)), topicOf("u", 1, ids(0, 2), ids(0, 2)))
+			n := sc.node(1)
+			n.Terminating, n.Deleted, n.Overdue, n.Hold = true, noon, noon.Add(10*time.Minute), hold
+			n.Answers, n.Silent = roller.Known(false), noon
+			sc.Expect(sc.step().Actions).To(BeEmpty())
+			sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleLimit), "it may use its grace period")
+			sc.s.At = n.Overdue
+			if hold == "" {
+				sc.Expect(sc.step().Actions).To(BeEmpty())
+				sc.s.At = n.Overdue.Add(sc.policy.Patience)
+			}
+			sc.step()
+			sc.Expect(sc.blocked(0)).To(Equal([]roller.Rule{roller.RuleAvailability}), "it is not in sync")
+			sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleUnknown), "users are told")
+			sc.topics(topicOf("t", 1, ids(0, 1, 2), ids(0, 2)))
+			sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+		})
+	}
+}
+
 // Without a quorum, no controller removes a crashed broker from the replicas in sync. A broker that is neither ready nor responding counts
 // as down, however long.
 func TestABrokerThatCrashedLongAgoCountsAsGone(t *testing.T) {

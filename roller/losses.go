@@ -136,6 +136,9 @@ func (r *round) unawaited(a *Assessment) bool {
 		return false
 	}
 	since, failing := n.ReadyChanged, !n.Ready.Or(true)
+	if !failing && n.lingers(r.s.At, r.policy) {
+		since, failing = n.Overdue, true
+	}
 	if at, noted := r.progress.Failing[n.ID]; !failing && n.Failing != "" {
 		since, failing = at, noted
 	}

@@ -62,6 +62,24 @@ func TestTimeoutsAreNoEvidence(t *testing.T) {
 	sc.Expect(sc.last.Phase).NotTo(Equal(roller.PhaseDone))
 }
 
+// Everybody refuses the roller, and Kubernetes finds all ready: the brokers may not accept the roller's own certificate, or its listener is
+// gone. Nobody knows what is in sync, and no broker that is up to date is restarted.
+func TestThatAllRefuseTheRollerIsNoReason(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1, 2)
+	sc.lose("it refuses TLS: bad certificate")
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.of(0).Reasons).To(BeEmpty())
+	sc.current(1, 2)
+	sc.node(1).Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"})
+	for range 3600 {
+		for _, a := range sc.step().Actions {
+			sc.Expect(a.Forced).To(HavePrefix("it has been unable to serve clients since"), "an outdated one has its way out")
+		}
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(1)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
+}
+
 // A restart would not help a node that is up to date.
 func TestAnExpiredCertificateThatARestartDoesNotReplace(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4, 5).led(3).current(3, 4, 5)

@@ -58,7 +58,7 @@ var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, Rul
 func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	r := newRound(s, p, policy)
 	r.follow()
-	plan := Plan{At: s.At, Unread: s.Unread, Disputes: r.disputes}
+	plan := Plan{At: s.At, Unread: r.s.Unread, Disputes: r.disputes}
 	for _, a := range r.reconfigurations() {
 		plan.Reconfigurations = append(plan.Reconfigurations, Reconfiguration{a.Node, a.Changes})
 	}

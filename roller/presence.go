@@ -1,6 +1,7 @@
 package roller
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -34,8 +35,19 @@ func (a *Assessment) away(now time.Time, policy Policy) bool {
 	if a.stage == stageFailed && n.Hold != "" {
 		return false
 	}
-	ends := n.Terminating && (n.Ready.Or(true) || now.Sub(n.Deleted) < policy.Patience)
-	return a.stage.underWay() || ends || a.leaving(now, policy)
+	return a.stage.underWay() || n.ends(now, policy) || a.leaving(now, policy)
+}
+
+// ends reports whether the roller waits for a pod that is being deleted. A ready one may use its whole grace period, and the patience; but
+// nothing ends the pod of a machine that is lost, whose readiness may be that of its last report.
+func (n *Node) ends(now time.Time, policy Policy) bool {
+	return n.Terminating && (now.Sub(n.Deleted) < policy.Patience || n.Ready.Or(true)) && !n.lingers(now, policy)
+}
+
+// lingers reports whether the pod should have ended long ago; if it is on hold, a user knows about it at once.
+func (n *Node) lingers(now time.Time, policy Policy) bool {
+	late := now.Sub(n.Overdue)
+	return n.Terminating && !n.Overdue.IsZero() && (late >= policy.Patience || n.Hold != "" && late >= 0)
 }
 
 // leaving reports whether a node became unready a short time ago without the roller. Kafka may still report it as in sync, and as a voter.
@@ -74,15 +86,16 @@ func (r *round) unasked(a *Assessment) []NodeID {
 }
 
 // absent returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
-// (docs/decisions/facts-of-a-restart.md).
-func (s *Snapshot) absent(p Progress) *Snapshot {
+// (docs/decisions/facts-of-a-restart.md). While Kafka does not tell whether it lists them, they are waited for as long as any node.
+func (s *Snapshot) absent(p Progress, policy Policy) *Snapshot {
 	var missing []Node
 	for id, r := range p.Restarts {
-		if s.Unread == "" || s.Node(id) != nil {
+		if s.Node(id) != nil || s.forgets() || s.Unread == "" && s.At.Sub(r.At) >= policy.Patience {
 			continue
 		}
-		n := Node{ID: id, Name: r.Name, Roles: r.Roles, Rack: r.Rack, Place: r.Place, Instance: Unknown[string](s.Unread),
-			Ready: Unknown[bool](s.Unread), Stuck: Unknown[string](s.Unread)}
+		why := cmp.Or(s.Unread, "no pod or StrimziPodSet of it is seen, and Kafka does not tell whether it lists it")
+		n := Node{ID: id, Name: r.Name, Roles: r.Roles, Rack: r.Rack, Place: r.Place, Instance: Unknown[string](why),
+			Ready: Unknown[bool](why), Stuck: Unknown[string](why)}
 		missing = append(missing, n)
 	}
 	if len(missing) == 0 {

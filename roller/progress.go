@@ -153,6 +153,18 @@ func (p Progress) NotCarriedOut(id NodeID) Progress {
 	return p
 }
 
+// NotAltered removes an attempt to change a node's configuration that was not made: it is made at the next look.
+func (p Progress) NotAltered(id NodeID) Progress {
+	p = p.Clone()
+	if a := p.Alterations[id]; a.Tries == 0 {
+		delete(p.Alterations, id)
+	} else {
+		a.At = time.Time{}
+		p.Alterations[id] = a
+	}
+	return p
+}
+
 // undo removes a restart that did not begin.
 func (p Progress) undo(id NodeID) {
 	if before := p.Restarts[id].Before; before != nil {
@@ -210,7 +222,9 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 	for id, r := range p.Restarts {
 		n := s.Node(id)
 		if n == nil { // no StrimziPodSet lists it any more (see Snapshot.absent)
-			delete(p.Restarts, id)
+			if s.forgets() {
+				delete(p.Restarts, id)
+			}
 			continue
 		}
 		instance, known := n.Instance.Get()

@@ -99,7 +99,7 @@ func TestAReasonThatCannotBeSeenIsNotForgotten(t *testing.T) {
 
 // The roller waits as long as the node makes progress, not for a number of attempts.
 func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1)
+	sc := newScene(t).with(broker, 0, 1).beside(7, 8)
 	lag := func(behind int) {
 		var topics []roller.Topic
 		for i := range 100 {
@@ -130,7 +130,7 @@ func TestARestartedBrokerIsWaitedForAsLongAsItCatchesUp(t *testing.T) {
 
 // The roller does not wait for a broker that makes no progress, but the broker's partitions still block other restarts.
 func TestABrokerThatStallsIsNotWaitedFor(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 2, ids(0, 1, 7), ids(0, 1, 7)))
+	sc := newScene(t).with(broker, 0, 1, 2).beside(7).topics(topicOf("t", 2, ids(0, 1, 7), ids(0, 1, 7)))
 	sc.after = func(n *roller.Node) {
 		if n.ID == 0 {
 			sc.topics(topicOf("t", 2, ids(0, 1, 7), ids(1, 7)))
@@ -143,7 +143,7 @@ func TestABrokerThatStallsIsNotWaitedFor(t *testing.T) {
 
 // The roller does not wait for replicas that were out of sync before the restart.
 func TestReplicasThatWereBehindBefore(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1).topics(topicOf("t", 1, ids(0, 7, 8), ids(7, 8)))
+	sc := newScene(t).with(broker, 0, 1).beside(7, 8).topics(topicOf("t", 1, ids(0, 7, 8), ids(7, 8)))
 	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("<", time.Minute))
 }

@@ -45,7 +45,7 @@ type round struct {
 
 // newRound assesses all nodes and orders them.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
-	s = s.absent(p)
+	s = s.whole().absent(p, policy)
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)
@@ -77,10 +77,10 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	})
 	if s.Unread != "" {
 		gone = append(gone, r.unread()...)
-		for _, v := range s.Quorum.Or(Quorum{}).Voters {
-			if s.Node(v.ID) == nil {
-				r.lost = append(r.lost, v.ID)
-			}
+	}
+	for _, v := range s.Quorum.Or(Quorum{}).Voters {
+		if s.Node(v.ID) == nil {
+			r.lost = append(r.lost, v.ID)
 		}
 	}
 	r.gone = newLedger(r.avail, gone)
@@ -144,7 +144,7 @@ func (r *round) forget() {
 			delete(r.progress.Restarted, id)
 		}
 	}
-	if r.s.Unread == "" { // no StrimziPodSet lists a missing node any more (docs/decisions/facts-of-a-restart.md)
+	if r.s.forgets() { // no StrimziPodSet lists a missing node any more (docs/decisions/facts-of-a-restart.md)
 		r.progress.drop(func(id NodeID) bool { return r.s.Node(id) == nil })
 	}
 }
@@ -172,9 +172,9 @@ func needsConfig(keys []string) bool {
 	})
 }
 
-// wanted reports whether the node should be restarted, and has no block that stays when other nodes are back.
+// wanted reports whether the node should be restarted, is not ending anyway, and has no block that stays when other nodes are back.
 func (a *Assessment) wanted() bool {
-	return a.Need == NeedRestart && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
+	return a.Need == NeedRestart && !a.node.Terminating && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
 		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnderWay || b.Rule == RuleRecovery || b.Rule == RuleConfig
 	})
 }

@@ -57,6 +57,11 @@ func (sc *scene) with(roles roller.Roles, nodes ...roller.NodeID) *scene {
 	return sc
 }
 
+// beside adds brokers that are healthy and up to date, so that nothing is to be done with them.
+func (sc *scene) beside(nodes ...roller.NodeID) *scene {
+	return sc.with(broker, nodes...).current(nodes...)
+}
+
 // led makes all controllers caught-up voters.
 func (sc *scene) led(leader roller.NodeID) *scene {
 	q := roller.Quorum{Leader: leader}

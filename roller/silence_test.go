@@ -43,7 +43,7 @@ func TestABrokerThatStartsIsNotSilent(t *testing.T) {
 // A node is restarted again before it is back from its previous restart. If the second restart did not begin or was rejected, the first one
 // counts again.
 func TestARestartAfterARestart(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1, 2).current(1, 2).topics(topicOf("t", 1, ids(0, 7), ids(0, 7)))
+	sc := newScene(t).with(broker, 0, 1, 2).current(1, 2).beside(7).topics(topicOf("t", 1, ids(0, 7), ids(0, 7)))
 	sc.never(0)
 	lost := func(n *roller.Node) {
 		n.Ready = roller.Known(false)

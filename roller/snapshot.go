@@ -14,8 +14,8 @@ type Snapshot struct {
 	At time.Time `json:"at"`
 	// From is when the oldest fact was read on which the safety of a restart depends; zero means At.
 	From time.Time `json:"from,omitzero"`
-	// Unread explains why Nodes may be incomplete, such as a Kubernetes cluster that can't be read. If it is empty, no StrimziPodSet lists
-	// a node that is not in Nodes, and the node has no pod.
+	// Unread explains why Nodes may be incomplete, such as a Kubernetes cluster that can't be read. If it is empty, no StrimziPodSet that
+	// the roller can see lists a node that is not in Nodes, and the node has no pod there. Kafka may still report it (Unseen).
 	Unread string `json:"unread,omitempty"`
 	// Nodes are all nodes of the Kafka cluster, of all Kubernetes clusters, by ascending id, each once.
 	Nodes []Node `json:"nodes"`
@@ -60,9 +60,11 @@ type Node struct {
 
 	// Instance identifies one run of the node: the pod's uid. Known and empty means that there is no pod.
 	Instance Fact[string] `json:"instance"`
-	// Terminating means that the pod is being deleted, by anybody, since Deleted.
+	// Terminating means that the pod is being deleted, by anybody, since Deleted. Overdue is when its grace period ends: if it still exists
+	// long after that, its machine is probably lost.
 	Terminating bool      `json:"terminating,omitempty"`
 	Deleted     time.Time `json:"deleted,omitzero"`
+	Overdue     time.Time `json:"overdue,omitzero"`
 	// Ready is the readiness of the container of Kafka, and ReadyChanged when it last changed; the pod's creation if it was never ready.
 	Ready        Fact[bool] `json:"ready"`
 	ReadyChanged time.Time  `json:"readyChanged,omitzero"`

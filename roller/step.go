@@ -119,7 +119,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)
 	}
-	if d.Phase = phase(d, s); d.Phase == PhaseRolling {
+	if d.Phase = phase(d, r.s); d.Phase == PhaseRolling {
 		if rest := r.predict(r.left()); rest > 0 {
 			d.Expected = s.At.Add(rest)
 		}

@@ -106,7 +106,7 @@ func TestANodeThatNobodyWouldMakeAnew(t *testing.T) {
 // testBrokerNotInitiallyRollable, testCombinedNotInitiallyRollable, testControllerNotInitiallyRollable: a node that can't be restarted now
 // is restarted later.
 func TestANodeThatCannotGoAtFirst(t *testing.T) {
-	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).topics(topicOf("t", 1, ids(1, 9), ids(1)))
+	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).beside(9).topics(topicOf("t", 1, ids(1, 9), ids(1)))
 	sc.before = func() {
 		if len(sc.restarts) == 4 {
 			sc.topics(topicOf("t", 1, ids(1, 9), ids(1, 9)))

@@ -61,6 +61,17 @@ type Actuator struct {
 	Brokers, Controllers kafka.ConfigWriter
 	// Leaders elects the leaders of partitions. If it is nil, leaders stay.
 	Leaders kafka.LeaderElector
+	// Held, if set, returns an error unless this process still holds the lock of the Kafka cluster. It is called before each write of a
+	// change of a configuration, which may be one of many slow ones.
+	Held func(ctx context.Context) error
+}
+
+// held is Held, if that is set.
+func (a *Actuator) held(ctx context.Context) error {
+	if a.Held == nil {
+		return nil
+	}
+	return a.Held(ctx)
 }
 
 // Do carries out an action on the node of the decision.
@@ -137,6 +148,11 @@ func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roll
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: a.Namespace, Name: node.Name}}
 	uid := types.UID(action.Instance)
+	if !action.Until.IsZero() { // a request that waits, such as for a throttled client, is not sent later
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, action.Until)
+		defer cancel()
+	}
 	err = c.Delete(ctx, pod, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	var status apierrors.APIStatus
 	switch {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -119,4 +120,20 @@ func TestAKubernetesClusterThatCannotBeReachedIsNotAskedForARestart(t *testing.T
 	o := a.Do(t.Context(), action, node)
 	g.Expect(o.Result).To(Equal(actuate.NotDone))
 	g.Expect(o.Err).To(MatchError("west is not connected"))
+}
+
+// A deletion that has to wait, such as for a throttled client, is not sent after the end of its facts' time.
+func TestADeletionIsNotSentTooLate(t *testing.T) {
+	g := NewWithT(t)
+	var limit time.Time
+	c := fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{Delete: func(ctx context.Context, _ client.WithWatch, _ client.Object,
+		_ ...client.DeleteOption) error {
+		limit, _ = ctx.Deadline()
+		return nil
+	}}).Build()
+	a := &actuate.Actuator{Namespace: "kafka", Place: func(string) (client.Client, error) { return c, nil }}
+	action, node := restart("east")
+	action.Until = time.Now().Add(time.Minute).Round(0)
+	g.Expect(a.Do(t.Context(), action, node).Result).To(Equal(actuate.Done))
+	g.Expect(limit).To(BeTemporally("==", action.Until))
 }

@@ -24,11 +24,11 @@ func (a *Actuator) reconfigure(ctx context.Context, action roller.Action, node *
 	if len(running) > 0 && writer == nil || len(stored) > 0 && a.Controllers == nil {
 		return NotDone, nil, fmt.Errorf("change the configuration of node %d: the controllers can't be reached", node.ID)
 	}
-	result, refused, err := alter(ctx, writer, running)
+	result, refused, err := a.alter(ctx, writer, running)
 	if err != nil {
 		return result, toRefusals(refused, false), err
 	}
-	result, others, err := alter(ctx, a.Controllers, stored)
+	result, others, err := a.alter(ctx, a.Controllers, stored)
 	refusals := append(toRefusals(refused, false), toRefusals(others, true)...) // no other way exists to store a value
 	if err != nil && len(running) > 0 {
 		result = Unclear
@@ -80,7 +80,7 @@ func (c change) resource() kafka.ConfigResource {
 
 // alter makes the changes after all have been validated, and retries the rejected ones one by one. It returns those that Kafka still
 // rejects.
-func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Result, []change, error) {
+func (a *Actuator) alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Result, []change, error) {
 	if len(changes) == 0 {
 		return Done, nil, nil
 	}
@@ -89,6 +89,9 @@ func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Re
 		return NotDone, nil, err
 	}
 	if len(taken) > 0 {
+		if err := a.held(ctx); err != nil {
+			return TooLate, nil, err
+		}
 		_, others, err := ask(ctx, writer, taken, false)
 		if err != nil {
 			return Unclear, nil, err
@@ -96,7 +99,7 @@ func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Re
 		refused = append(refused, others...)
 	}
 	if len(refused) > 1 {
-		if refused, err = oneByOne(ctx, writer, refused); err != nil {
+		if refused, err = a.oneByOne(ctx, writer, refused); err != nil {
 			return Unclear, refused, err
 		}
 	}
@@ -104,13 +107,15 @@ func alter(ctx context.Context, writer kafka.ConfigWriter, changes []change) (Re
 }
 
 // oneByOne retries changes that Kafka rejected together one by one, as long as some succeed: one key may depend on another.
-func oneByOne(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
+func (a *Actuator) oneByOne(ctx context.Context, writer kafka.ConfigWriter, left []change) ([]change, error) {
 	for {
 		var still []change
 		for _, c := range left {
 			_, refused, err := ask(ctx, writer, []change{c}, true)
 			if err == nil && len(refused) == 0 {
-				_, refused, err = ask(ctx, writer, []change{c}, false)
+				if err = a.held(ctx); err == nil {
+					_, refused, err = ask(ctx, writer, []change{c}, false)
+				}
 			}
 			if err != nil {
 				return still, err

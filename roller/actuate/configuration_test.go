@@ -2,6 +2,7 @@ package actuate_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -195,4 +196,35 @@ func TestWhatIsStoredGoesToTheControllers(t *testing.T) {
 	controllers.validate = kafka.NewError(kafka.CodeInvalidRequest, "no")
 	o := (&actuate.Actuator{Brokers: brokers, Controllers: controllers}).Do(t.Context(), action, node)
 	g.Expect(o.Refusals).To(ConsistOf(HaveField("Final", true)))
+}
+
+// Kafka takes long for each of many changes: the Lease is checked before each write, and not only before the first request.
+func TestTheLeaseIsCheckedBeforeEachWrite(t *testing.T) {
+	lost := errors.New("another roller has the Lease")
+	invalid := kafka.NewError(kafka.CodeInvalidRequest, "no")
+	for name, c := range map[string]struct {
+		scribe scribe
+		writes int // before the Lease is lost
+		asked  int
+		result actuate.Result
+	}{
+		"before the first write":             {scribe{}, 0, 1, actuate.TooLate},
+		"before those that go one by one":    {scribe{alter: invalid}, 1, 3, actuate.Unclear},
+		"not while Kafka only validates any": {scribe{validate: invalid}, 0, 1 + 4, actuate.Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			action, node := reconfigure(roller.Roles{Broker: true})
+			writes := 0
+			a := &actuate.Actuator{Brokers: &c.scribe, Held: func(context.Context) error {
+				if writes++; writes > c.writes {
+					return lost
+				}
+				return nil
+			}}
+			o := a.Do(t.Context(), action, node)
+			g.Expect(o.Result).To(Equal(c.result))
+			g.Expect(c.scribe.asked).To(HaveLen(c.asked))
+		})
+	}
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -75,8 +76,8 @@ func Assemble(seen Seen) roller.Snapshot {
 		}
 	}
 	seen.addMissing(nodes)
-	seen.addUnseen(nodes)
-	s := roller.Snapshot{At: seen.At, From: seen.From, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum, Unread: seen.unread()}
+	unread := seen.addUnseen(nodes)
+	s := roller.Snapshot{At: seen.At, From: seen.From, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum, Unread: unread}
 	for _, n := range nodes {
 		n.Foreign = cmp.Or(seen.Elsewhere, n.Foreign)
 		s.Nodes = append(s.Nodes, n)
@@ -94,7 +95,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	ready, since := readiness(pod)
 	n := roller.Node{
 		ID: id, Name: pod.Name, Place: place.ID, Roles: roles(pod),
-		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod),
+		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod), Overdue: overdue(pod),
 		Ready: roller.Known(ready), ReadyChanged: since,
 		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
 		Hold: hold(pod.Annotations),
@@ -212,15 +213,16 @@ func name(place string) string { return cmp.Or(place, "home") }
 func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 	for i := range seen.Places {
 		for s := range seen.Places[i].Sets {
-			for p := range seen.Places[i].Sets[s].Pods {
-				pod := &seen.Places[i].Sets[s].Pods[p]
+			set := &seen.Places[i].Sets[s]
+			for p := range set.Pods {
+				pod := &set.Pods[p]
 				id, ok := nodeID(pod.Name)
 				if _, there := nodes[id]; !ok || there {
 					continue
 				}
 				nodes[id] = roller.Node{
 					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roles(pod), Instance: roller.Known(""), Ready: roller.Known(false),
-					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Hold: hold(seen.Places[i].Sets[s].pod(pod.Name).Annotations),
+					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Hold: cmp.Or(hold(pod.Annotations), set.Hold),
 				}
 			}
 		}
@@ -253,14 +255,15 @@ func (seen *Seen) unreadPlace() string {
 	return place
 }
 
-// addUnseen adds the nodes that Kafka reports and that may be in a Kubernetes cluster that can't be read. They are unknown, and not
-// missing.
-func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
-	why := seen.unread()
-	if why == "" {
-		return
+// addUnseen adds the nodes that Kafka reports and nobody saw: all that may be in a Kubernetes cluster that can't be read; if all were read,
+// those that Kafka takes for serving. They are unknown, and not missing. It returns why nodes may be missing; empty if none is.
+func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) (why string) {
+	reported, place := seen.serving(nodes), roller.UnknownPlace
+	if why = seen.unread(); why != "" {
+		reported, place = seen.reported(), seen.unreadPlace()
+	} else if len(reported) > 0 {
+		why = roller.UnseenText(slices.Collect(maps.Keys(reported)))
 	}
-	place := seen.unreadPlace()
 	add := func(id roller.NodeID, r roller.Roles) {
 		n, there := nodes[id]
 		if there && n.Instance.IsKnown() {
@@ -274,10 +277,43 @@ func (seen *Seen) addUnseen(nodes map[roller.NodeID]roller.Node) {
 		n.Instance, n.Ready = roller.Unknown[string](why), roller.Unknown[bool](why)
 		nodes[id] = n
 	}
-	for id := range seen.Kafka.Brokers.Or(map[roller.NodeID]kafka.Node{}) {
-		add(id, roller.Roles{Broker: true})
+	for id, r := range reported {
+		add(id, r)
 	}
+	return why
+}
+
+// reported returns all brokers and voters that Kafka reports.
+func (seen *Seen) reported() map[roller.NodeID]roller.Roles {
+	all := map[roller.NodeID]roller.Roles{}
 	for _, v := range seen.Kafka.Quorum.Or(roller.Quorum{}).Voters {
-		add(v.ID, roller.Roles{Controller: true})
+		all[v.ID] = roller.Roles{Controller: true}
 	}
+	for id := range seen.Kafka.Brokers.Or(map[roller.NodeID]kafka.Node{}) {
+		all[id] = roller.Roles{Controller: all[id].Controller, Broker: true}
+	}
+	return all
+}
+
+// serving returns the nodes that Kafka takes for serving and nobody saw. A broker that was removed stays registered, and is fenced. If
+// another Kafka cluster answers, its nodes are none of these.
+func (seen *Seen) serving(nodes map[roller.NodeID]roller.Node) map[roller.NodeID]roller.Roles {
+	if seen.Elsewhere != "" {
+		return nil
+	}
+	s := roller.Snapshot{Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum}
+	for _, id := range slices.Sorted(maps.Keys(nodes)) {
+		s.Nodes = append(s.Nodes, nodes[id])
+	}
+	unseen := s.Unseen()
+	for id, b := range seen.Kafka.Brokers.Or(nil) {
+		if _, there := nodes[id]; there || b.Fenced {
+			continue
+		}
+		if unseen == nil {
+			unseen = map[roller.NodeID]roller.Roles{}
+		}
+		unseen[id] = roller.Roles{Controller: unseen[id].Controller, Broker: true}
+	}
+	return unseen
 }

@@ -158,8 +158,72 @@ func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
 	g.Expect(observe.Assemble(both).Nodes[1].Place).To(Equal(roller.UnknownPlace), "it may be in either")
 	g.Expect([]string{nodes[1].Name, nodes[2].Name}).To(Equal([]string{"?-7", "?-8"}),
 		"nobody knows the pods' names, and they are not mixed up")
-	s.Places[1].Err = nil
-	g.Expect(observe.Assemble(s).Nodes).To(HaveLen(1), "where all can be read, what has no pod is not ours to restart")
+}
+
+// Kafka takes nodes for serving that no configured Kubernetes cluster has: whether they do is unknown, and the view is not whole. What
+// Kafka has fenced, or what fell behind, was removed, and belongs to nobody's view.
+func TestNodesThatKafkaListsAndNobodySees(t *testing.T) {
+	const unseen = "which no pod or StrimziPodSet is seen of: configure all Kubernetes clusters with nodes of this Kafka, and check that " +
+		"its pods have the label strimzi.io/cluster"
+	controllers := func(p *corev1.Pod) { p.Labels[podset.LabelControllerRole] = "true" }
+	partition := func(leader roller.NodeID, isr ...roller.NodeID) roller.Fact[[]roller.Topic] {
+		return roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1),
+			Partitions: []roller.Partition{{Leader: leader, Replicas: []roller.NodeID{0, 7}, ISR: isr}}}})
+	}
+	quorum := func(behind int64) roller.Fact[roller.Quorum] {
+		return roller.Known(roller.Quorum{Leader: 0, Voters: []roller.Voter{{LastCaughtUp: 90_000}, {ID: 8, LastCaughtUp: 90_000 - behind}}})
+	}
+	for name, c := range map[string]struct {
+		see    func(s *observe.Seen)
+		unread string
+		roles  roller.Roles
+	}{
+		"a broker in service": {
+			func(s *observe.Seen) {
+				s.Kafka.Brokers = roller.Known(map[roller.NodeID]kafka.Node{0: {ID: 0}, 7: {ID: 7}})
+			},
+			"Kafka lists node 7, " + unseen, roller.Roles{Broker: true},
+		},
+		"a broker that is fenced": {func(s *observe.Seen) {
+			s.Kafka.Brokers, s.Kafka.FencedIncluded = roller.Known(map[roller.NodeID]kafka.Node{7: {ID: 7, Fenced: true}}), true
+		}, "", roller.Roles{}},
+		"a broker in sync": {
+			func(s *observe.Seen) { s.Kafka.Topics = partition(0, 0, 7) }, "Kafka lists node 7, " + unseen, roller.Roles{Broker: true},
+		},
+		"a broker that was the last one": {func(s *observe.Seen) { s.Kafka.Topics = partition(-1, 7) }, "", roller.Roles{}},
+		"a broker that is not in sync":   {func(s *observe.Seen) { s.Kafka.Topics = partition(0, 0) }, "", roller.Roles{}},
+		"a voter": {
+			func(s *observe.Seen) { s.Kafka.Quorum = quorum(0) }, "Kafka lists node 8, " + unseen, roller.Roles{Controller: true},
+		},
+		"a voter that fell behind": {func(s *observe.Seen) { s.Kafka.Quorum = quorum(60_000) }, "", roller.Roles{}},
+		"the nodes of another Kafka": {
+			func(s *observe.Seen) { s.Kafka.Quorum, s.Elsewhere = quorum(0), "it is another one" }, "", roller.Roles{},
+		},
+		"nothing that was read": {
+			func(s *observe.Seen) { s.Kafka.Quorum = roller.Unknown[roller.Quorum]("timed out") }, "", roller.Roles{},
+		},
+		"both": {
+			func(s *observe.Seen) { s.Kafka.Quorum, s.Kafka.Topics = quorum(0), partition(7, 7) },
+			"Kafka lists nodes 7 and 8, " + unseen, roller.Roles{Broker: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			in := seen(observe.Place{Pods: []corev1.Pod{pod(0, controllers)}, Sets: []observe.PodSet{set(pod(0, controllers))}})
+			in.Kafka.Quorum = roller.Known(roller.Quorum{Leader: 0, Voters: []roller.Voter{{LastCaughtUp: 90_000}}})
+			c.see(&in)
+			s := observe.Assemble(in)
+			g.Expect(s.Unread).To(Equal(c.unread))
+			if c.unread == "" {
+				g.Expect(s.Nodes).To(HaveLen(1))
+				return
+			}
+			g.Expect(s.Nodes[1].Instance.Why()).To(Equal(c.unread))
+			g.Expect(s.Nodes[1].Place).To(Equal(roller.UnknownPlace))
+			g.Expect(s.Nodes[1].Roles).To(Equal(c.roles))
+			g.Expect(s.Unseen()).To(BeEmpty(), "they are among the nodes now")
+		})
+	}
 }
 
 func TestAPodThatIsMissing(t *testing.T) {
@@ -168,6 +232,15 @@ func TestAPodThatIsMissing(t *testing.T) {
 	g.Expect(n.ID).To(BeEquivalentTo(4))
 	g.Expect(n.Instance).To(Equal(roller.Known("")))
 	g.Expect(n.Revision.IsKnown()).To(BeFalse())
+}
+
+// A node without a pod has nothing that could be annotated but its set.
+func TestAPodThatIsMissingIsHeldByItsSet(t *testing.T) {
+	held := set(pod(4), pod(5, annotated(podset.AnnotationHold, "its disk is being replaced")))
+	held.Hold = "the set is annotated"
+	nodes := observe.Assemble(seen(observe.Place{Sets: []observe.PodSet{held}})).Nodes
+	NewWithT(t).Expect([]string{nodes[0].Hold, nodes[1].Hold}).
+		To(Equal([]string{"the set is annotated", "it is annotated with kafka-operators.io/hold: its disk is being replaced"}))
 }
 
 func TestTwoPodsThatClaimToBeOneNode(t *testing.T) {

@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -45,6 +46,10 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 			true, hourAgo, "", "its container sidecar does not run: CrashLoopBackOff",
 		},
 		{
+			"the machine is lost, so that nobody writes the containers' statuses any more", false, nil,
+			[]corev1.ContainerStatus{runs("kafka", true, hourAgo), runs("sidecar", true, hourAgo)}, false, noon.Add(-time.Minute), "", "",
+		},
+		{
 			"a sidecar among the init containers crashes", false, []corev1.ContainerStatus{waits("proxy", "CrashLoopBackOff")},
 			[]corev1.ContainerStatus{runs("kafka", true, hourAgo)},
 			true, hourAgo, "", "its container proxy does not run: CrashLoopBackOff",
@@ -76,6 +81,13 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 				if !c.podReady {
 					p.Status.Conditions[0].Status = corev1.ConditionFalse
 				}
+				containers := corev1.ConditionTrue
+				for _, s := range slices.Concat(c.init, c.all) {
+					if !s.Ready {
+						containers = corev1.ConditionFalse
+					}
+				}
+				p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.ContainersReady, Status: containers})
 			})
 			n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{p}})).Nodes[0]
 			g.Expect(n.Ready).To(Equal(roller.Known(c.ready)))
@@ -113,6 +125,7 @@ func TestWhatIsKnownOfASilentNode(t *testing.T) {
 	n := observe.Assemble(s).Nodes[0]
 	g.Expect(n.Desired.Or(nil)).To(Equal(map[string]string{"controller.quorum.fetch.timeout.ms": "9000"}))
 	g.Expect(n.Deleted).To(Equal(noon.Add(-10 * time.Second)))
+	g.Expect(n.Overdue).To(Equal(noon.Add(20 * time.Second)))
 	s.Places = append(s.Places, observe.Place{ID: "east", Err: fmt.Errorf("away")})
 	g.Expect(observe.Assemble(s).Unread).To(Equal("cluster east can't be read: away"))
 }

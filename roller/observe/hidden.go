@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -15,11 +16,31 @@ import (
 // atOnceAsked is how many brokers are asked for their topics concurrently.
 const atOnceAsked = 32
 
-// topicsOn asks brokers for the topics of which they have replicas. It skips those that do not answer: the request for their configuration
-// shows that too.
-func (k *Kafka) topicsOn(ctx context.Context, brokers []roller.NodeID) map[roller.NodeID][]string {
+// topicsOn asks the candidates for the topics of which they have replicas. If one does not answer soon, it asks the other brokers as well
+// (hiddenOnSilent), within the same time: one after the other, two brokers that hang would make each look too old for a restart.
+func (k *Kafka) topicsOn(ctx context.Context, candidates, brokers []roller.NodeID) (on, onOthers map[roller.NodeID][]string) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
+	others := slices.DeleteFunc(slices.Clone(brokers), func(id roller.NodeID) bool { return slices.Contains(candidates, id) })
+	answers := make(chan map[roller.NodeID][]string, 1)
+	go func() { answers <- k.askTopics(ctx, candidates) }()
+	asked := time.NewTimer(alone)
+	defer asked.Stop()
+	select {
+	case on = <-answers:
+		if len(on) == len(candidates) {
+			return on, nil
+		}
+		return on, k.askTopics(ctx, others)
+	case <-asked.C:
+		onOthers = k.askTopics(ctx, others)
+		return <-answers, onOthers
+	}
+}
+
+// askTopics asks brokers for the topics of which they have replicas. It skips those that do not answer: the request for their configuration
+// shows that too.
+func (k *Kafka) askTopics(ctx context.Context, brokers []roller.NodeID) map[roller.NodeID][]string {
 	var (
 		mu   sync.Mutex
 		all  sync.WaitGroup
@@ -77,16 +98,17 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 }
 
 // hiddenOnSilent does the same for candidates that do not answer which topics they have replicas of: if the roller may not describe all
-// topics of the other brokers, it may be one of these. Only then, which is rare, it asks the other brokers.
-func (k *Kafka) hiddenOnSilent(ctx context.Context, facts *KafkaFacts, candidates, brokers []roller.NodeID, on map[roller.NodeID][]string) {
+// topics of the other brokers, it may be one of these.
+func (k *Kafka) hiddenOnSilent(
+	ctx context.Context, facts *KafkaFacts, candidates []roller.NodeID, on, onOthers map[roller.NodeID][]string,
+) {
 	silent := slices.DeleteFunc(slices.Clone(candidates), func(id roller.NodeID) bool { _, told := on[id]; return told })
 	if len(silent) == 0 {
 		return
 	}
-	others := slices.DeleteFunc(slices.Clone(brokers), func(id roller.NodeID) bool { return slices.Contains(candidates, id) })
 	elsewhere := maps.Clone(facts.Hidden)
 	if len(elsewhere) == 0 {
-		elsewhere = k.hidden(ctx, k.topicsOn(ctx, others), facts.Topics.Or(nil))
+		elsewhere = k.hidden(ctx, onOthers, facts.Topics.Or(nil))
 	}
 	if len(elsewhere) == 0 {
 		return

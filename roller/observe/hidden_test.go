@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -63,6 +65,31 @@ func (m mum) TopicsOn(ctx context.Context, id int32) ([]string, error) {
 		return nil, context.DeadlineExceeded
 	}
 	return m.Brokers.TopicsOn(ctx, id)
+}
+
+// hanging is a Kafka in which some brokers accept connections and do not answer.
+type hanging struct {
+	observe.Brokers
+	hangs map[int32]bool
+}
+
+func (h hanging) TopicsOn(ctx context.Context, id int32) ([]string, error) {
+	if h.hangs[id] {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.Brokers.TopicsOn(ctx, id)
+}
+
+// Two brokers hang, and one of them is to be restarted: the other one is asked meanwhile, and not after it. A look that takes longer than
+// roller.Freshness would restart nobody, ever.
+func TestTwoBrokersThatHangAreAskedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &observe.Kafka{Brokers: hanging{memory.New(memory.Options{Brokers: 3}).Client("", nil), map[int32]bool{1: true, 2: true}}}
+		began := time.Now()
+		k.Verify(t.Context(), []roller.NodeID{0, 1, 2}, []roller.NodeID{2})
+		NewWithT(t).Expect(time.Since(began)).To(BeNumerically("<", roller.Freshness-time.Second))
+	})
 }
 
 // A broker that does not report its topics may have replicas of topics that other brokers report, and that the roller may not describe.

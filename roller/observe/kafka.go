@@ -85,7 +85,7 @@ func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) 
 func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, known recalled) KafkaFacts {
 	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}, Recalled: map[roller.NodeID]bool{}}
 	var byBrokers, byPeers, byControllers map[roller.NodeID]NodeAnswer
-	var on map[roller.NodeID][]string
+	var on, onOthers map[roller.NodeID][]string
 	var all sync.WaitGroup
 	all.Go(func() {
 		facts.Quorum = k.quorum(ctx)
@@ -97,7 +97,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 		peers := among(slices.Clone(brokers), slices.Collect(maps.Keys(known.peers)))
 		byPeers = known.again(live(ctx, k.Brokers, peers, []string{kafka.KeyNodeID}))
 	})
-	all.Go(func() { on = k.topicsOn(ctx, known.candidates) })
+	all.Go(func() { on, onOthers = k.topicsOn(ctx, known.candidates, brokers) })
 	if k.Controllers != nil {
 		all.Go(func() {
 			within, cancel := context.WithTimeout(ctx, longest)
@@ -108,7 +108,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	all.Wait()
 	if topics, listed := facts.Topics.Get(); listed {
 		facts.Hidden = k.hidden(ctx, on, topics)
-		k.hiddenOnSilent(ctx, &facts, known.candidates, brokers, on)
+		k.hiddenOnSilent(ctx, &facts, known.candidates, on, onOthers)
 	}
 	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byPeers, byControllers} {
 		maps.Copy(facts.Nodes, answers)
@@ -222,7 +222,7 @@ func among(ids, these []roller.NodeID) []roller.NodeID {
 // How long to wait for controllers that can't be reached, for example because of a network policy. A node is restarted on facts that are at
 // most roller.Freshness old, so that a look that takes longer restarts no node, not even brokers that can be reached.
 const (
-	// alone is the time after which the brokers are asked as well.
+	// alone is the time after which others are asked as well.
 	alone = 500 * time.Millisecond
 	// longest bounds requests that only the controllers themselves can answer.
 	longest = 3 * time.Second

@@ -12,6 +12,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
+// readinessGates is the kubelet's reason for a pod that is unready because of a condition that is none of its containers'.
+const readinessGates = "ReadinessGatesNotReady"
+
 // nodeID returns the number at the end of a pod's name, which is the node's id.
 func nodeID(podName string) (roller.NodeID, bool) {
 	at := strings.LastIndexByte(podName, '-')
@@ -20,19 +23,25 @@ func nodeID(podName string) (roller.NodeID, bool) {
 }
 
 // readiness returns the readiness of Kafka's container, and since when: another container can make a pod unready although the node is ready
-// (docs/decisions/facts-of-a-restart.md). If a pod has no container statuses, it returns the pod's readiness.
+// (docs/decisions/facts-of-a-restart.md). If a pod has no container statuses, it returns the pod's readiness. If a machine is lost,
+// Kubernetes sets that of the pod alone, and the statuses of its containers stay as its kubelet last wrote them.
 func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 	since = pod.CreationTimestamp.Time
+	containers, gated := corev1.ConditionUnknown, false
 	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady {
-			ready = c.Status == corev1.ConditionTrue
+		switch c.Type {
+		case corev1.PodReady:
+			ready, gated = c.Status == corev1.ConditionTrue, c.Reason == readinessGates
 			if !c.LastTransitionTime.IsZero() {
 				since = c.LastTransitionTime.Time
 			}
+		case corev1.ContainersReady:
+			containers = c.Status
+		default:
 		}
 	}
 	kafka := kafkaStatus(pod)
-	if kafka == nil {
+	if lost := !ready && !gated && containers == corev1.ConditionTrue; kafka == nil || lost {
 		return ready, since
 	}
 	changed := pod.CreationTimestamp.Time
@@ -70,6 +79,14 @@ func sidecar(pod *corev1.Pod) string {
 		}
 	}
 	return ""
+}
+
+// overdue returns when a pod that is being deleted has to have ended; zero if it is not being deleted.
+func overdue(pod *corev1.Pod) time.Time {
+	if pod.DeletionTimestamp == nil {
+		return time.Time{}
+	}
+	return pod.DeletionTimestamp.Time
 }
 
 // deleted returns when the deletion of a pod was requested; zero if it was not.

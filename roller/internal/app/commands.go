@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,7 +33,7 @@ const (
 	ExitError   = 1
 	ExitUsage   = 2
 	ExitPending = 3 // work is pending
-	ExitBlocked = 4 // work is pending, and something else must change first
+	ExitBlocked = 4 // work is pending, or may be, and something else must change first
 )
 
 // Command runs the command that the options name. Commands also log warnings and errors. The given warnings are about the settings.
@@ -80,15 +81,21 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 	} else {
 		err = render.Plan(out, plan)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return ExitError, err
-	case len(plan.Blocked)+len(plan.Unknown) > 0:
-		return ExitBlocked, nil
-	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
-		return ExitPending, nil
 	}
-	return ExitDone, nil
+	return exitOfPlan(plan), nil
+}
+
+// exitOfPlan returns the exit code for all nodes. What is unknown may need something.
+func exitOfPlan(plan roller.Plan) int {
+	switch {
+	case len(plan.Blocked)+len(plan.Unknown) > 0 || plan.Unread != "":
+		return ExitBlocked
+	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
+		return ExitPending
+	}
+	return ExitDone
 }
 
 // Explain prints everything about one node.
@@ -120,13 +127,15 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
 }
 
-// exitOf returns the exit code for one node. A node that only waits for its turn is not blocked, as in a plan.
+// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, and an unknown one may need
+// something.
 func exitOf(a roller.Assessment) int {
-	if a.Need == roller.NeedNothing {
-		return ExitDone
-	}
-	if _, blocked := engine.Obstacle(a); blocked {
+	_, blocked := engine.Obstacle(a)
+	switch {
+	case a.Need == roller.NeedNothing && len(a.Unknown) > 0, a.Need != roller.NeedNothing && blocked:
 		return ExitBlocked
+	case a.Need == roller.NeedNothing:
+		return ExitDone
 	}
 	return ExitPending
 }
@@ -160,8 +169,9 @@ func commandRoll(ctx context.Context, config *rest.Config, o options.Options, lo
 var ErrNotConfirmed = errors.New("nothing was changed: the roll was not confirmed; --yes skips the question")
 
 // Roll prints the plan, calls confirm, restarts the nodes that need it, and prints the progress. A nil confirm agrees.
-func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func() bool, log logr.Logger) (exit int,
-	err error) {
+func Roll(
+	ctx context.Context, config *rest.Config, o options.Options, out io.Writer, confirm func(context.Context) bool, log logr.Logger,
+) (exit int, err error) {
 	r, err := commandRoll(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
@@ -176,7 +186,7 @@ func Roll(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 		if err := render.Plan(out, plan); err != nil {
 			return ExitError, err
 		}
-		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm() {
+		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm(ctx) {
 			return ExitError, ErrNotConfirmed
 		}
 	}
@@ -210,6 +220,9 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	}
 	if errors.Is(err, engine.ErrHeld) {
 		return ExitBlocked, fmt.Errorf("%w, and restarts what needs a restart", err)
+	}
+	if apierrors.IsForbidden(err) {
+		return ExitError, fmt.Errorf("%w: grant the right, and call roll again", err)
 	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {

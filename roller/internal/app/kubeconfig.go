@@ -7,10 +7,14 @@ import (
 )
 
 // KubernetesConfig returns the configuration for a kubeconfig and a context, as kubectl interprets them. Without a kubeconfig it uses that
-// of KUBECONFIG, the pod's own cluster, or ~/.kube/config.
+// of KUBECONFIG, the pod's own cluster, or ~/.kube/config; a context is one of a kubeconfig, never the pod's own cluster.
 func KubernetesConfig(kubeconfig, context string) (*rest.Config, error) {
-	if kubeconfig == "" {
-		return ctrlconfig.GetConfigWithContext(context)
+	return kubernetesConfig(kubeconfig, context, ctrlconfig.GetConfig)
+}
+
+func kubernetesConfig(kubeconfig, context string, unnamed func() (*rest.Config, error)) (*rest.Config, error) {
+	if kubeconfig == "" && context == "" {
+		return unnamed()
 	}
 	return clientConfig(kubeconfig, context).ClientConfig()
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
 )
 
 const twoContexts = `apiVersion: v1
@@ -41,4 +42,17 @@ func TestTheContextSaysWhichClusterIsMeant(t *testing.T) {
 	_, err = KubernetesConfig(filepath.Join(t.TempDir(), "none"), "")
 	g.Expect(err).To(HaveOccurred())
 	g.Expect(ContextNamespace(filepath.Join(t.TempDir(), "none"), "")).To(BeEmpty())
+}
+
+// In a pod, without KUBECONFIG, a context is not that of the pod's own cluster: the roll would restart nodes of another Kafka.
+func TestAContextIsNotThePodsOwnCluster(t *testing.T) {
+	g := NewWithT(t)
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", t.TempDir())
+	own := func() (*rest.Config, error) { return &rest.Config{Host: "https://10.0.0.1:443"}, nil }
+	_, err := kubernetesConfig("", "there", own)
+	g.Expect(err).To(MatchError(ContainSubstring(`context "there" does not exist`)))
+	config, err := kubernetesConfig("", "", own)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(config.Host).To(Equal("https://10.0.0.1:443"))
 }

@@ -45,7 +45,11 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 			Secrets: w.home, Log: log,
 		},
 	}
-	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf}
+	lock := &lease.Lease{
+		Client: w.home, Namespace: cluster.Namespace, Cluster: cluster.Name, Identity: w.identity, Now: time.Now,
+		Elected: w.options.Command == "run" && w.options.LeaderElection && w.options.Cluster != "",
+	}
+	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf, Held: lock.Verify}
 	r.observer = &observe.Observer{
 		Namespace: cluster.Namespace, Cluster: cluster.Name, Unnamed: w.options.Cluster == "", Lasting: w.options.StuckAfter,
 		Timeout: w.options.Timeout, Recall: observe.DefaultRecall, Sources: w.sources,
@@ -62,10 +66,7 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 	r.Engine = &engine.Engine{
 		Observe: r.observer.Observe, Glance: r.observer.Glance, Verify: r.observer.Verify, Woken: w.options.Command == "run", Journal: r.journal,
 		Act: act, Policy: w.policy, Reports: reports, Log: log,
-		Lock: &lease.Lease{
-			Client: w.home, Namespace: cluster.Namespace, Cluster: cluster.Name, Identity: w.identity, Now: time.Now,
-			Elected: w.options.Command == "run" && w.options.LeaderElection && w.options.Cluster != "",
-		},
+		Lock: lock,
 	}
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -82,7 +83,7 @@ type Engine struct {
 	held error
 	// holding means that the lock was acquired, and not released.
 	holding bool
-	// changing are the nodes whose configuration is being or should be changed. A glance does not show the result of that.
+	// changing are the nodes whose configuration has just been changed. A glance does not show the result of that.
 	changing []roller.NodeID
 }
 
@@ -156,6 +157,10 @@ func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why er
 	return d
 }
 
+// shown is how long each look reads the configuration of a node anew after a change, until it shows. What Kafka rejects, or what waits, a
+// glance shows as well, at a fraction of the cost.
+const shown = time.Minute
+
 // watching is the interval of looks while another roller works.
 const watching = 10 * time.Second
 
@@ -195,7 +200,8 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	}
 	e.changing = nil
 	for _, a := range d.Nodes {
-		if a.Need == roller.NeedReconfiguration {
+		last, tried := d.Progress.Alterations[a.Node]
+		if tried && a.Changes.Live() && s.At.Sub(last.At) < shown {
 			e.changing = append(e.changing, a.Node)
 		}
 	}
@@ -223,8 +229,9 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	roller.Progress) {
 	progress := d.Progress
 	var outcomes []actuate.Outcome
+	old := false
 	for _, action := range d.Actions {
-		if !IsFresh(action, verified) {
+		if old || !IsFresh(action, verified) {
 			progress = postponed(progress, action)
 			d.Again = time.Millisecond
 			continue
@@ -233,12 +240,14 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		if o.Err = e.may(ctx, s, action); o.Err == nil {
 			o = e.Act.Do(ctx, action, s.Node(action.Node))
 		}
+		old = e.aged(s, action) != nil // all actions of a look depend on the same facts
 		outcomes = append(outcomes, o)
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
 			progress = progress.Deny(action.Node, s.At, o.Err.Error())
-		case o.Result == actuate.NotDone, o.Result == actuate.TooLate:
+		case o.Result == actuate.TooLate:
 			progress = postponed(progress, action)
+		case o.Result == actuate.NotDone: // the record keeps the next looks from asking for the same again and again
 		case action.Kind == roller.ActionReconfigure && o.Result != actuate.Unclear:
 			progress = progress.Taken(action.Node)
 		}
@@ -251,8 +260,12 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 
 // postponed returns the progress without an action that was not begun.
 func postponed(p roller.Progress, action roller.Action) roller.Progress {
-	if action.Kind == roller.ActionRestart {
+	switch action.Kind {
+	case roller.ActionRestart:
 		return p.NotCarriedOut(action.Node)
+	case roller.ActionReconfigure:
+		return p.NotAltered(action.Node)
+	case roller.ActionElectLeaders: // the next look reads who leads
 	}
 	return p
 }
@@ -260,13 +273,25 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 // may returns why a decided action may no longer be carried out: time has passed, in which this process may have been suspended, or another
 // roller has the lock now.
 func (e *Engine) may(ctx context.Context, s *roller.Snapshot, action roller.Action) error {
+	if err := e.aged(s, action); err != nil {
+		return err // without a request about the lock
+	}
 	if err := e.Lock.Verify(ctx); err != nil {
 		return err
 	}
+	return e.aged(s, action)
+}
+
+// aged returns an error if the facts of an action are too old for it.
+func (e *Engine) aged(s *roller.Snapshot, action roller.Action) error {
 	// By the wall clock, because the monotonic clock stops while the machine is suspended.
 	now := e.now().Round(0)
-	if age := now.Sub(s.At.Round(0)); now.After(action.Until.Round(0)) || age < -roller.Freshness {
-		return fmt.Errorf("the observed state is %s old, and may have changed", age.Round(time.Millisecond))
+	if now.After(action.Until.Round(0)) || now.Sub(s.At.Round(0)) < -roller.Freshness {
+		from := s.From
+		if from.IsZero() {
+			from = s.At
+		}
+		return fmt.Errorf("the oldest observed fact is %s old, and may have changed", now.Sub(from.Round(0)).Round(time.Millisecond))
 	}
 	return nil
 }
@@ -278,8 +303,8 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run calls Look until done returns true, ctx ends, or another roller works on the cluster. It waits between two looks as the decision
-// requests.
+// Run calls Look until done returns true, ctx ends, another roller works on the cluster, or a right is missing. It waits between two looks
+// as the decision requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
@@ -289,6 +314,8 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case apierrors.IsForbidden(err):
+			return err // another attempt has no more rights
 		case err != nil:
 			e.Log.Error(err, "Failed to decide, retrying", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)

@@ -35,15 +35,20 @@ type bench struct {
 	err      error
 	engine   *engine.Engine
 	reports  int
+	outcomes []actuate.Outcome // of the last look
 	// held is the error of Acquire while another roller has the lock; lost is the error of Verify after the lock was lost.
 	held, lost error
 	released   int
+	verified   int // how often the lock was verified
 	now        func() time.Time
 }
 
 func (b *bench) Acquire(context.Context) error { return b.held }
 
-func (b *bench) Verify(context.Context) error { return b.lost }
+func (b *bench) Verify(context.Context) error {
+	b.verified++
+	return b.lost
+}
 
 func (b *bench) Release(context.Context) error {
 	b.released++
@@ -106,7 +111,10 @@ func (b *bench) Do(_ context.Context, action roller.Action, node *roller.Node) a
 	return actuate.Outcome{Action: action, Result: b.result, Err: b.err}
 }
 
-func (b *bench) ReportLook(*roller.Snapshot, roller.Decision, []actuate.Outcome) { b.reports++ }
+func (b *bench) ReportLook(_ *roller.Snapshot, _ roller.Decision, outcomes []actuate.Outcome) {
+	b.reports++
+	b.outcomes = outcomes
+}
 
 func TestWhatIsDoneWasStoredBefore(t *testing.T) {
 	b := newBench(t)
@@ -292,6 +300,44 @@ func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(observed).To(Equal(2))
 	b.Expect(d.Phase).To(Equal(roller.PhaseDone))
+}
+
+// What Kafka rejects, or what waits for a node to be ready, is read at a glance like everything else: a look without the recalled answers
+// sends a request to each node, for as long as nobody corrects the value.
+func TestWhatCantBeChangedIsReadAtAGlance(t *testing.T) {
+	for name, see := range map[string]func(n *roller.Node){
+		"an illegal value": func(n *roller.Node) {
+			n.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "-1"},
+				Live: map[string]brokerconfig.Entry{"num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}})
+		},
+		"on hold": func(n *roller.Node) {
+			n.Hold = "ann looks at it"
+			n.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"num.io.threads": "9"},
+				Live: map[string]brokerconfig.Entry{"num.io.threads": {Value: "8", Source: brokerconfig.SourceStatic}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			for i := range b.snapshot.Nodes {
+				b.snapshot.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+			}
+			b.snapshot.Nodes[0].Revision = roller.Known(roller.Revision{Current: "r", Desired: "s"})
+			see(&b.snapshot.Nodes[1])
+			asked := b.reads(func() roller.Snapshot { return b.snapshot })
+			_, err := b.engine.Look(t.Context())
+			b.Expect(err).NotTo(HaveOccurred())
+			b.Expect(b.did).To(HaveLen(1), "node 0 is restarted")
+			b.snapshot.Nodes[0].Revision, b.snapshot.Nodes[0].Instance = roller.Known(roller.Revision{Current: "s", Desired: "s"}),
+				roller.Known("second")
+			*asked = nil
+			for range 3 {
+				b.snapshot.At = b.snapshot.At.Add(time.Minute)
+				_, err := b.engine.Look(t.Context())
+				b.Expect(err).NotTo(HaveOccurred())
+			}
+			b.Expect(*asked).To(BeEmpty())
+		})
+	}
 }
 
 func TestWhatWasRefusedIsTakenBack(t *testing.T) {

@@ -3,10 +3,13 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -43,6 +46,46 @@ func TestALookThatFailsIsTold(t *testing.T) {
 	_, err = b.engine.Look(ending)
 	b.Expect(err).To(HaveOccurred())
 	b.Expect(told.failures).To(HaveLen(2), "an end is no failure")
+}
+
+// A change that was not sent, because its facts were too old or the Lease was lost, is made at the next look: it is not taken for one whose
+// result has to be waited for.
+func TestAChangeThatWasNotSentIsNotRecorded(t *testing.T) {
+	b := newBench(t)
+	for i := range b.snapshot.Nodes {
+		n := &b.snapshot.Nodes[i]
+		n.Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+		live := map[string]brokerconfig.Entry{"cordoned.log.dirs": {Value: "/a", Source: brokerconfig.SourceStatic}}
+		n.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"cordoned.log.dirs": "/b"}, Live: live})
+	}
+	b.lost = errors.New("another roller has the Lease")
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.stored.Alterations).To(BeEmpty())
+
+	b.lost, b.verified = nil, 0
+	b.now = func() time.Time { return b.snapshot.At.Add(time.Minute) }
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.stored.Alterations).To(BeEmpty())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.outcomes).To(HaveLen(1), "the facts of the others are as old")
+	b.Expect(b.verified).To(BeZero(), "the Lease is of no interest then")
+
+	b.now = nil
+	_, err = b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(3), "at once")
+	b.Expect(b.stored.Alterations).To(HaveLen(3))
+}
+
+// A roll that may not write its journal or its Lease can't get far by trying again.
+func TestARollWithoutTheRightsEnds(t *testing.T) {
+	b := newBench(t)
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "my-cluster-roller-leader", errors.New("no"))
+	b.held = fmt.Errorf("Lease kafka/my-cluster-roller-leader can't be taken: %w", forbidden)
+	b.Expect(b.engine.Run(t.Context(), time.Hour, func(roller.Decision) bool { return false })).To(MatchError(forbidden))
+	b.Expect(b.did).To(BeEmpty())
 }
 
 // If pods can't be listed and Kafka does not respond, no node is seen. That is not a finished roll, and restarts under way are not

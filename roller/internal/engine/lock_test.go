@@ -45,8 +45,11 @@ func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b.Expect(b.stored.Restarts).To(BeEmpty(), "it is known not to have begun")
 
 	b.lost, b.now = nil, func() time.Time { return b.snapshot.At.Add(6 * time.Second) }
+	b.snapshot.From = b.snapshot.At.Add(-time.Second)
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.outcomes[0].Err).To(MatchError("the oldest observed fact is 7s old, and may have changed"))
+	b.snapshot.From = time.Time{}
 	b.Expect(b.did).To(BeEmpty())
 	b.Expect(b.stored.Restarts).To(BeEmpty())
 

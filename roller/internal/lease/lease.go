@@ -32,6 +32,10 @@ type Lease struct {
 	Elected bool
 	// Now returns the current time.
 	Now func() time.Time
+
+	// record is what was last read of another holder, and since when it has not changed.
+	record string
+	since  time.Time
 }
 
 // HeldError names the holder of a Lease.
@@ -49,7 +53,8 @@ func (e *HeldError) Error() string {
 // Is makes errors.Is report an engine.ErrHeld.
 func (e *HeldError) Is(target error) bool { return target == engine.ErrHeld }
 
-// Acquire acquires or renews the Lease. It fails with a HeldError while another process holds it.
+// Acquire acquires or renews the Lease. It fails with a HeldError while another process holds it: until the Lease has not changed for its
+// duration by this process's own clock. The times in it are by the holder's clock, which may be any time off.
 func (l *Lease) Acquire(ctx context.Context) error {
 	now := l.Now()
 	stored, err := l.get(ctx)
@@ -64,9 +69,12 @@ func (l *Lease) Acquire(ctx context.Context) error {
 		return l.wrap("read", err)
 	}
 	until, holder := held(stored)
+	if holder != "" && holder != l.Identity {
+		if until = l.unchanged(stored, now); now.Before(until) {
+			return l.heldBy(holder, until)
+		}
+	}
 	switch {
-	case holder != "" && holder != l.Identity && now.Before(until):
-		return l.heldBy(holder, until)
 	case holder == l.Identity && until.Sub(now) > duration*2/3:
 		return nil
 	case holder == l.Identity && l.Elected && now.Before(until):
@@ -85,7 +93,7 @@ func (l *Lease) Verify(ctx context.Context) error {
 	until, holder := held(stored)
 	switch {
 	case holder != l.Identity:
-		return l.heldBy(holder, until)
+		return l.heldBy(holder, l.unchanged(stored, l.Now()))
 	case !l.Now().Before(until):
 		return fmt.Errorf("Lease %s/%s has expired", l.Namespace, Name(l.Cluster))
 	}
@@ -121,7 +129,19 @@ func (l *Lease) take(lease *coordinationv1.Lease, now time.Time) {
 	lease.Spec.HolderIdentity, lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = &l.Identity, &at, &seconds
 }
 
-// held returns the holder of the Lease and when it expires. The holder is empty if the Lease is free.
+// unchanged returns when the Lease of another holder expires unless it is renewed.
+func (l *Lease) unchanged(lease *coordinationv1.Lease, now time.Time) time.Time {
+	until, holder := held(lease)
+	if record := holder + " " + until.String(); record != l.record {
+		l.record, l.since = record, now
+	}
+	if holder == "" {
+		return now
+	}
+	return l.since.Add(time.Duration(*lease.Spec.LeaseDurationSeconds) * time.Second)
+}
+
+// held returns the holder of the Lease and when it expires by the holder's clock. The holder is empty if the Lease is free.
 func held(lease *coordinationv1.Lease) (until time.Time, holder string) {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || *spec.HolderIdentity == "" || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {

@@ -46,6 +46,9 @@ func TestTwoRollersExcludeEachOther(t *testing.T) {
 
 	now = now.Add(time.Minute)
 	g.Expect(deployment.Verify(t.Context())).To(MatchError(ContainSubstring("has expired")), "who slept does not act")
+	g.Expect(errors.As(command.Acquire(t.Context()), &held)).To(BeTrue(), "it was renewed since the command last read it")
+	g.Expect(held.Until).To(Equal(now.Add(30 * time.Second)))
+	now = held.Until
 	g.Expect(command.Acquire(t.Context())).To(Succeed())
 	g.Expect(deployment.Verify(t.Context())).
 		To(MatchError(ContainSubstring("another roller works on this Kafka cluster: command holds Lease kafka/my-cluster-roller-leader")))
@@ -67,4 +70,31 @@ func TestTheLeaseOfAnElectionIsLeftToIt(t *testing.T) {
 	g.Expect(l.Verify(t.Context())).To(Succeed())
 	now = now.Add(2 * time.Second)
 	g.Expect(l.Verify(t.Context())).NotTo(Succeed())
+}
+
+// Clocks of machines differ. A Lease that is renewed is never taken, however old its times look; one that is not renewed is taken after its
+// duration, however new they look.
+func TestTheHoldersClockIsOfNoInterest(t *testing.T) {
+	for name, off := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+			k8s := fake.NewClientBuilder().Build()
+			of := func(identity string, off time.Duration) *lease.Lease {
+				return &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: identity,
+					Now: func() time.Time { return now.Add(off) }}
+			}
+			holder, other := of("holder", off), of("other", 0)
+			for range 10 {
+				g.Expect(holder.Acquire(t.Context())).To(Succeed())
+				g.Expect(other.Acquire(t.Context())).To(MatchError(ContainSubstring("holder holds Lease")))
+				now = now.Add(15 * time.Second)
+			}
+			now = now.Add(14 * time.Second)
+			g.Expect(other.Acquire(t.Context())).NotTo(Succeed())
+			now = now.Add(2 * time.Second)
+			g.Expect(other.Acquire(t.Context())).To(Succeed())
+			g.Expect(holder.Verify(t.Context())).NotTo(Succeed())
+		})
+	}
 }

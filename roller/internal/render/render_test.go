@@ -119,6 +119,8 @@ func TestAPlanOfNothing(t *testing.T) {
 	g := NewWithT(t)
 	s, _ := cluster()
 	s.Nodes = s.Nodes[1:3]
+	s.Topics = roller.Known[[]roller.Topic](nil)
+	s.Quorum = roller.Known(roller.Quorum{Leader: 1, Voters: []roller.Voter{{ID: 1, LastCaughtUp: 1000}, {ID: 2, LastCaughtUp: 1000}}})
 	for i := range s.Nodes {
 		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
 	}

@@ -70,6 +70,7 @@ func (w *world) observeKafka(s *roller.Snapshot, b blind) {
 	if b&blindQuorum != 0 {
 		s.Quorum = roller.Unknown[roller.Quorum]("timed out")
 	}
+	w.unlist(s)
 }
 
 // hide makes facts of a node unknown.
@@ -117,7 +118,7 @@ func (w *world) seen(n *node) roller.Node {
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
-		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted,
+		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted, Overdue: n.overdue(),
 		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""),
 		Recovery: roller.Known[*roller.Recovery](nil),
 		Answers:  roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
@@ -125,7 +126,7 @@ func (w *world) look(n *node) roller.Node {
 	}
 	if !w.answers(n) && seen.Silent.IsZero() {
 		seen.Silent = n.readyAt
-		if w.cut {
+		if w.cut || w.refused {
 			seen.Silent = w.cutAt
 		}
 	}
@@ -144,6 +145,14 @@ func (w *world) look(n *node) roller.Node {
 	return seen
 }
 
+// overdue returns when the grace period of a pod that is being deleted ends.
+func (n *node) overdue() time.Time {
+	if n.pod != podStopping {
+		return time.Time{}
+	}
+	return n.deleted.Add(30 * time.Second)
+}
+
 // annotate adds the requests of users, faults, and facts that are unknown.
 func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.request != "" {
@@ -155,8 +164,12 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.sidecar && n.pod != podGone {
 		seen.Sidecar = "CrashLoopBackOff"
 	}
-	if !n.expired.IsZero() && n.process && !w.cut {
+	switch {
+	case w.cut || !n.process:
+	case !n.expired.IsZero():
 		seen.Failing = "its certificate has expired"
+	case w.refused:
+		seen.Failing = "it refuses TLS"
 	}
 	if w.old && n.fenced {
 		seen.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
@@ -189,7 +202,7 @@ func (w *world) hides(n *node) bool {
 
 // answers reports whether the node responds to the roller.
 func (w *world) answers(n *node) bool {
-	return n.process && !n.mute && !w.cut && n.expired.IsZero() && (n.up || !n.Roles.Broker)
+	return n.process && !n.mute && !w.cut && !w.refused && n.expired.IsZero() && (n.up || !n.Roles.Broker)
 }
 
 // observeTopics returns the topics, if any broker responds.

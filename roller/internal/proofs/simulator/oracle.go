@@ -182,6 +182,11 @@ func (o *oracle) done(d roller.Decision) {
 	if o.seen.Unread != "" {
 		o.fail("unknown: all is done, and %s", o.seen.Unread)
 	}
+	for _, n := range o.w.nodes {
+		if o.seen.Node(n.ID) == nil && o.seen.Topics.IsKnown() && o.seen.Quorum.IsKnown() {
+			o.fail("unknown: all is done, and nobody saw node %d, which Kafka lists", n.ID)
+		}
+	}
 	for i := range o.seen.Nodes {
 		if n := &o.seen.Nodes[i]; !n.Revision.IsKnown() || !n.Ready.IsKnown() || !n.Config.IsKnown() && !o.policy.NoReconfiguration {
 			o.fail("unknown: all is done, and node %d is not known", n.ID)

@@ -28,10 +28,10 @@ func (o *oracle) all(n *roller.Node) []string {
 	return append(all, o.differs(n, requests)...)
 }
 
-// witnessed reports whether a missing answer is the node's fault and not the roller's: another node responds, Kubernetes reports the node
-// as not ready, or the node rejects connections (docs/decisions/lost-clusters.md).
+// witnessed reports whether a missing answer is the node's fault and not the roller's: another node responds, or Kubernetes reports the
+// node as not ready (docs/decisions/lost-clusters.md). That all nodes refuse the roller may be its own certificate's fault.
 func (o *oracle) witnessed(n *roller.Node) bool {
-	return o.anybodyAnswers() || !n.Ready.Or(true) || n.Failing != ""
+	return o.anybodyAnswers() || !n.Ready.Or(true)
 }
 
 // silence returns how long a node may be silent. An unready node gets as long as it may take to become ready.

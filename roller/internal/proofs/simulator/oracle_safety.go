@@ -77,7 +77,8 @@ func (o *oracle) witness() {
 	}
 	for i := range o.seen.Nodes {
 		n := &o.seen.Nodes[i]
-		e.expired[n.ID] = note(e.expired[n.ID], !o.w.byID[n.ID].expired.IsZero() && n.Failing != "", n.Answers.IsKnown())
+		evident := n.Failing != "" && (!o.w.byID[n.ID].expired.IsZero() || o.w.refused) // the roller can't tell these apart
+		e.expired[n.ID] = note(e.expired[n.ID], evident, n.Answers.IsKnown())
 	}
 	ready := func(n roller.Node) bool { return n.Roles.Controller && n.Ready.Or(true) }
 	known := o.seen.Quorum.IsKnown()

@@ -3,6 +3,8 @@ package simulator
 import (
 	"slices"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/roller"
 )
 
 // places returns the Kubernetes clusters that have nodes.
@@ -56,6 +58,34 @@ func (w *world) restore(place string) {
 			n.next = w.after(replacement)
 		}
 	}
+}
+
+// unlists takes a node out of the roller's view, or brings it back. The node keeps running.
+func (r *run) unlists(s Step) {
+	n := r.node(s)
+	n.unlisted = !n.unlisted
+	r.w.tell("the roller does not look where node %d is: %t", n.ID, n.unlisted)
+}
+
+// unlist removes from a snapshot the nodes that are out of the roller's view. One that Kafka does not take for serving stays: for all that
+// anybody can tell it was removed, and no rule is about it then.
+func (w *world) unlist(s *roller.Snapshot) {
+	topics, listed := s.Topics.Get()
+	q, known := s.Quorum.Get()
+	controllers := slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return n.Roles.Controller && !w.byID[n.ID].unlisted })
+	s.Nodes = slices.DeleteFunc(s.Nodes, func(n roller.Node) bool {
+		if !w.byID[n.ID].unlisted {
+			return false
+		}
+		follows := slices.ContainsFunc(q.Voters, func(v roller.Voter) bool {
+			lag := w.now.Add(skew(q.Leader)).UnixMilli() - v.LastCaughtUp
+			return v.ID == n.ID && controllers && q.Leader >= 0 && v.LastCaughtUp >= 0 && lag < (9*time.Second).Milliseconds()
+		})
+		untold := n.Roles.Broker && !listed || n.Roles.Controller && !known
+		return untold || follows || slices.ContainsFunc(topics, func(t roller.Topic) bool {
+			return slices.ContainsFunc(t.Partitions, func(p roller.Partition) bool { return p.Leader >= 0 && slices.Contains(p.ISR, n.ID) })
+		})
+	})
 }
 
 // unreads prevents the roller from reading a Kubernetes cluster, or ends that. The nodes there keep running.

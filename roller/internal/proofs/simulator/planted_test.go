@@ -32,6 +32,15 @@ var planted = []struct {
 	})},
 	{"whoever is not seen is not there", []string{"unknown: all is done", "instance", "availability rule", "too many at once", "voters",
 		"node", "quorum check"}, with(func(s *roller.Snapshot) { s.Unread = "" }, nil)},
+	{"whoever Kafka lists and nobody sees serves", []string{"availability rule", "quorum check", "unknown: all is done"},
+		with(func(s *roller.Snapshot) {
+			for id, roles := range s.Unseen() {
+				s.Nodes = append(s.Nodes, roller.Node{ID: id, Roles: roles, Instance: roller.Known("?"), Ready: roller.Known(true),
+					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Answers: roller.Known(true),
+					Fenced: roller.Known(false), Revision: roller.Known(roller.Revision{}), Config: roller.Known(brokerconfig.Config{})})
+			}
+			slices.SortFunc(s.Nodes, func(a, b roller.Node) int { return int(a.ID - b.ID) })
+		}, nil)},
 	{"a broker that does not answer is in sync", []string{"availability rule"},
 		seeing(func(n *roller.Node) { n.Answers = roller.Known(true) })},
 	{"what a peer answered before counts", []string{"availability rule"}, with(nil, func(d *roller.Decision) {
@@ -141,6 +150,13 @@ var planted = []struct {
 		for i := range s.Nodes {
 			if n := &s.Nodes[i]; !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute {
 				n.Failing = "it does not answer"
+			}
+		}
+	}, nil)},
+	{"whoever refuses the roller refuses everybody", []string{"node"}, with(func(s *roller.Snapshot) {
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Roles.Broker && n.Failing != "" && s.At.Sub(n.Silent) > 2*time.Minute {
+				n.Requests = append(slices.Clone(n.Requests), roller.Reason{Kind: roller.PodUnresponsive})
 			}
 		}
 	}, nil)},
@@ -371,16 +387,23 @@ func seeing(see func(*roller.Node)) decider {
 
 // firsts are seeds for faults that few histories find. They find the fault soon, until histories change.
 var firsts = map[string]uint64{
-	"an unknown revision is the right one":                     2040,
+	"an unknown revision is the right one":                     2180,
 	"what a peer answered before counts":                       807,
-	"what is set and does not show is left so":                 388,
+	"what is set and does not show is left so":                 740,
 	"all requests are one":                                     265,
 	"what nobody knows of a broker is that it answers":         401,
-	"a node that may recover its logs goes beside others":      616,
+	"a node that may recover its logs goes beside others":      5900,
 	"evidence counts a minute early":                           14,
 	"an illegal value is seen by the node alone":               35,
-	"whoever is back is settled while a cluster can't be read": 317,
-	"a broker that hangs leads again":                          1763,
+	"whoever is back is settled while a cluster can't be read": 490,
+	"a Kubernetes cluster that can't be read is well":          2090,
+	"silence is evidence although nobody answers":              680,
+	"a rejected key holds up the others":                       350,
+	"a node with an illegal value holds up the others":         350,
+	"a refusal of one key is one of all":                       595,
+	"what waits for another key waits for ever":                645,
+	"a failed node on hold is waited for":                      100,
+	"a broker that hangs leads again":                          900,
 }
 
 // The oracle finds each planted fault, and no violation in the same histories without it.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,9 @@ func (r *run) broken() string {
 func (r *run) look(s Step) {
 	r.count++
 	seen, d, asked := r.decideAnew(s)
+	if len(seen.Nodes) == 0 {
+		return // engine.ErrNoNodes
+	}
 	r.last = d
 	r.tellDecision(d)
 	r.oracle.judge(seen, complete(s, seen), d)
@@ -208,9 +212,9 @@ func (r *run) tellDecision(d roller.Decision) {
 func (r *run) heal() {
 	w := r.w
 	r.stale = 0
-	w.cut = false
+	w.cut, w.refused = false, false
 	clear(w.unread)
-	for place := range w.lost {
+	for _, place := range slices.Sorted(maps.Keys(w.lost)) {
 		w.restore(place)
 	}
 	w.policy.Paused, w.policy.Closed = "", ""
@@ -221,7 +225,7 @@ func (r *run) heal() {
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {
-		n.hold, n.foreign, n.slow, n.sidecar = n.abandoned, false, false, false
+		n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned, false, false, false, false
 		lost = lost || !n.expired.IsZero() || n.wedged
 		if n.lags {
 			n.lags = false

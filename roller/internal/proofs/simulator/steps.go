@@ -11,7 +11,7 @@ import (
 // apply carries out a step.
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
-		"cancel", "expire", "wedge", "cut", "mum", "hide", "lose", "unread"}, s.Do) {
+		"cancel", "expire", "wedge", "cut", "refuse", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // shrinking removed the node
 	}
 	all := stepKinds()
@@ -306,6 +306,13 @@ func (r *run) cuts(Step) {
 	w.tell("the roller can reach nobody: %t", w.cut)
 }
 
+// refuses makes all nodes refuse the roller, and nobody else, or ends that.
+func (r *run) refuses(Step) {
+	w := r.w
+	w.refused, w.cutAt = !w.refused, w.now
+	w.tell("everybody refuses the roller: %t", w.refused)
+}
+
 // sidecars makes another container of the pod crash repeatedly, or ends that.
 func (r *run) sidecars(s Step) {
 	n := r.node(s)
@@ -313,13 +320,13 @@ func (r *run) sidecars(s Step) {
 	r.w.tell("a sidecar of node %d crashes: %t", n.ID, n.sidecar)
 }
 
-// abandons makes a node fail permanently at its next start. A user puts it on hold.
+// abandons makes a node fail permanently at its next start, or its machine be lost with its pod. A user puts it on hold.
 func (r *run) abandons(s Step) {
 	if slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned }) {
 		return
 	}
 	n := r.node(s)
-	n.abandoned, n.fate = true, fateNever
+	n.abandoned, n.fate, n.dies = true, fateNever, s.Arg%2 == 0
 	r.w.tell("node %d will not come back from its next restart", n.ID)
 }
 

@@ -38,6 +38,8 @@ type world struct {
 	cutAt    time.Time
 	// lost are the Kubernetes clusters that are down. unread are those that the roller can't read.
 	lost, unread map[string]bool
+	// refused: every node refuses the roller, and nobody else, since cutAt: the brokers do not accept its certificate.
+	refused bool
 	// mum: the roller can't read the logs of pods.
 	mum bool
 	// leaderless is the time since when there is no active controller; zero if there is one.
@@ -91,6 +93,8 @@ type node struct {
 	request          string // the mark of a requested restart
 	sticky           bool   // the request, or the old revision, survives a restart
 	hold, foreign    bool
+	// unlisted: the roller looks nowhere where the node is, because its Kubernetes cluster is not configured or its pod lost its labels.
+	unlisted bool
 	// expired: since then no client can connect to the node, because its certificate has expired. wedged: its controller takes part in no
 	// election. A restart ends both.
 	expired time.Time
@@ -99,6 +103,8 @@ type node struct {
 	sidecar bool
 	// abandoned: the node does not come back, and is on hold.
 	abandoned bool
+	// dies: its machine is lost when its pod is next deleted, so that nothing ends the pod, and its status stays as it was.
+	dies bool
 	// deleted is when the pod was deleted.
 	deleted time.Time
 	config  settings
@@ -324,10 +330,15 @@ func (w *world) end(n *node, ours bool) {
 	if !ours {
 		w.hurt(n)
 	}
-	if !n.process {
+	switch {
+	case n.dies && n.process:
+		n.deleted, n.wasReady = w.now, n.pod == podReady
+		n.pod, n.next = podStopping, time.Time{}
+		w.stopped(n, false)
+	case !n.process:
 		n.pod, n.next = podGone, w.after(replacement)
 		n.readyAt = w.now
-	} else {
+	default:
 		n.deleted = w.now
 		n.wasReady = n.pod == podReady
 		n.pod, n.next = podStopping, w.after(n.Stop)
