@@ -243,12 +243,7 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 			p.Restarted[id] = restartedFor(p.Restarted[id], r.Reasons)
 			next, at := r.after(s, n, policy, a)
 			if at == stageNone {
-				p.Back = s.At
-				p.took(n.Roles, s.At.Sub(r.At))
-				if n.Roles.Broker {
-					p.Returned[id] = Return{At: s.At}
-				}
-				delete(p.Restarts, id)
+				p = p.back(n, r, s.At)
 				continue
 			}
 			p.Restarts[id], stages[id] = next, at
@@ -258,6 +253,17 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 		}
 	}
 	return p, stages
+}
+
+// back ends the restart of a node, whose new instance serves.
+func (p Progress) back(n *Node, r Restart, now time.Time) Progress {
+	p.Back = now
+	p.took(n.Roles, now.Sub(r.At))
+	if n.Roles.Broker {
+		p.Returned[n.ID] = Return{At: now}
+	}
+	delete(p.Restarts, n.ID)
+	return p
 }
 
 // since returns the time from which the roller waits for a restarted node: its restart or, if the new instance was ready in between,

@@ -33,7 +33,7 @@ const (
 	// AnnotationEndpoints has the advertised address of a node on each listener, in JSON: an address stays in use while Kubernetes temporarily
 	// does not report it.
 	AnnotationEndpoints = "kafka-operators.io/endpoints"
-	// AnnotationPeers has what a node of a stretched Kafka advertises to other nodes by port, in JSON, in case the record of the Kafka is lost.
+	// AnnotationPeers has what a node of a stretched Kafka advertises to other nodes by port, in JSON, in case the Kafka's record is lost.
 	AnnotationPeers = "kafka-operators.io/peers"
 	// AnnotationNames has the names from the network provider in the certificate of a node of a stretched Kafka, in JSON, for the same case.
 	AnnotationNames = "kafka-operators.io/names"

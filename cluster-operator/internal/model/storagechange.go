@@ -185,8 +185,8 @@ func MetadataVolume(s v1.Storage) int32 {
 	return slices.MinFunc(volumes, func(a, b volume) int { return slices.Compare(rank(a), rank(b)) }).id()
 }
 
-// KeepsClaim reports whether a storage keeps the PersistentVolumeClaim of that name when its node leaves. Pods' names begin with prefix. The
-// claim may be from before the type of the storage was changed.
+// KeepsClaim reports whether a storage keeps the PersistentVolumeClaim of that name when its node leaves. Pods' names begin with prefix.
+// The claim may be from before the type of the storage was changed.
 func KeepsClaim(s v1.Storage, claim, prefix string) bool {
 	return slices.ContainsFunc(volumesOf(s), func(v volume) bool {
 		is := func(name string) bool { return strings.HasPrefix(claim, name+"-"+prefix+"-") }
