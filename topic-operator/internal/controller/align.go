@@ -43,7 +43,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	altered, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
-	gone := p.desired.GoneThrottles(p.actual, altered, p.settling)
+	gone := p.goneThrottles(altered)
 	lasting := append(plan.KeptWarning(d.Topic), p.desired.LeftThrottles(gone)...)
 	if len(errs) > 0 {
 		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
@@ -134,4 +134,13 @@ func changeList(c kafka.ConfigChange) string {
 		parts = append(parts, key+" removed")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// goneThrottles returns the throttles that are no longer the KafkaTopic's to remove. While it is unknown which Kafka cluster answers,
+// none is: the KafkaTopic's own one may still have them.
+func (p *pass) goneThrottles(altered *kafka.ConfigChange) []string {
+	if p.facts.Own.ID == "" && p.facts.Object.ClusterID != "" {
+		return nil
+	}
+	return p.desired.GoneThrottles(p.actual, altered, p.settling)
 }

@@ -46,8 +46,11 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
 	r.reportCreated(p, p.desired, made)
-	return report(topic.Outcome{State: topic.Ready, Warnings: topic.Warnings(p.desired, r.options.Rules),
-		Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
+	warnings := topic.Warnings(p.desired, r.options.Rules)
+	if p.facts.Own.ID == "" && p.facts.Object.ClusterID != "" { // this may be another Kafka cluster than that with the KafkaTopic's topic
+		warnings = append(warnings, p.desired.LeftThrottles(nil)...)
+	}
+	return report(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
 }
 
 // notCreated removes the finalizer of an object that has no topic if Kafka rejected its creation for good, so that users can delete the

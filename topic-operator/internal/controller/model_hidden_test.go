@@ -98,3 +98,25 @@ func TestATopicStaysIfItsObjectWasSeenToBeReplacedBeforeTheWatchToldOfItsEnd(t *
 		{do: "delete", key: 2, who: 1, arg: 26467},
 	}})
 }
+
+// A random history found this: the operator knows no cluster id, and is led to another cluster, which has no such topic. The throttle that
+// is taken from the KafkaTopic there is still in its own cluster.
+func TestAThrottleIsNotForgottenInAnotherCluster(t *testing.T) {
+	h := modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
+		{do: "claim-internal", key: 0, who: 0, arg: 47029},
+		{do: "throttle", key: 0, who: 0, arg: 49940},
+		{do: "deliver", key: 3, who: 1, arg: 59122},
+		{do: "work", key: 1, who: 1, arg: 60888},
+		{do: "redirect", key: 0, who: 1, arg: 21800},
+		{do: "immigrate", key: 1, who: 0, arg: 61213},
+		{do: "mute", key: 0, who: 1, arg: 50728},
+		{do: "deliver", key: 0, who: 1, arg: 60955},
+		{do: "restart", key: 3, who: 1, arg: 49273},
+		{do: "create", key: 2, who: 0, arg: 51298},
+		{do: "throttle", key: 0, who: 1, arg: 48749},
+		{do: "deliver", key: 2, who: 1, arg: 49374},
+		{do: "work", key: 1, who: 1, arg: 21800},
+		{do: "work", key: 1, who: 1, arg: 28936},
+	}}
+	NewWithT(t).Expect(h.play(metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)).To(BeEmpty())
+}
