@@ -130,7 +130,8 @@ const retryBackoff, retryBackoffMax = 100 * time.Millisecond, time.Second
 
 // connect returns a client, which connects at its first request.
 func connect(o Options, opts ...kgo.Opt) (*kgo.Client, error) {
-	opts = append(opts, kgo.SeedBrokers(o.Bootstrap...), kgo.MetadataMinAge(retryBackoff),
+	// A broker that stops or starts may close a connection before it answers the first request, which the client takes for a wrong setting.
+	opts = append(opts, kgo.AlwaysRetryEOF(), kgo.SeedBrokers(o.Bootstrap...), kgo.MetadataMinAge(retryBackoff),
 		kgo.RetryBackoffFn(func(tries int) time.Duration { return min(retryBackoff<<min(max(tries-1, 0), 10), retryBackoffMax) }))
 	if o.User != "" {
 		opts = append(opts, kgo.SASL(scram.Auth{User: o.User, Pass: o.Password}.AsSha512Mechanism()))
