@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,10 +59,36 @@ func (p *pass) peers(ctx context.Context) error {
 		return nil
 	}
 	p.hold = reach.Hold
+	p.holdFirstElsewhere()
 	for _, waits := range reach.Waits {
 		p.log.Info("Nodes wait for addresses", "waitsFor", waits)
 	}
 	return nil
+}
+
+// holdFirstElsewhere delays the first brokers in other Kubernetes clusters until all controllers run with addresses that these reach: the
+// active one tells brokers its own address. It would be restarted last, after brokers that wait for it.
+func (p *pass) holdFirstElsewhere() {
+	exists := map[int32]bool{}
+	for _, n := range p.existing() {
+		if n.Cluster != topology.Home {
+			return
+		}
+		exists[n.ID] = true
+	}
+	why := ""
+	for _, l := range p.listed {
+		here, pod := p.site(l.Node.Cluster).facts, p.pod(l.Node)
+		advertises := maps.Equal(model.PeersIn(here.ConfigMap(l.Pod.Name)), p.record.Peers[l.Node.ID])
+		if l.Node.Roles.Controller && (!advertises || pod == nil || podset.Outdated(pod, l.Pod)) {
+			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", l.Node.ID)
+		}
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		if why != "" && !exists[n.ID] && n.Cluster != topology.Home && !n.Roles.Controller && p.hold[n.ID] == "" {
+			p.hold[n.ID] = why
+		}
+	}
 }
 
 // restorePeers takes what nodes advertise to each other, and the names in their certificates, from their ConfigMaps if the record is lost:

@@ -907,6 +907,14 @@ func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {
 	w.in("east", set, "my-cluster-b")
 	w.Expect(set.Spec.Pods).To(BeEmpty(), "a node elsewhere could not reach the controllers")
 
+	// The active controller tells nodes its address: none starts elsewhere before all controllers run with their new ones.
+	for w.setting("central", "my-cluster-a-0", "controller.quorum.voters") == inside {
+		w.pods()
+		w.pass()
+	}
+	w.pass()
+	w.in("east", set, "my-cluster-b")
+	w.Expect(set.Spec.Pods).To(BeEmpty(), "the controllers are not restarted yet")
 	w.settle()
 	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(MatchRegexp(`^0@192\.0\.2\.1:3`))
 	w.in("east", set, "my-cluster-b")
