@@ -28,19 +28,29 @@ func (s *site) holdPaused(ctx context.Context) error {
 
 // endPause ends the hold of a pause that is over.
 func (p *pass) endPause(ctx context.Context) error {
+	return p.eachSetWithout(ctx, podset.AnnotationHold, func(set *podset.StrimziPodSet) bool {
+		return set.Annotations[podset.AnnotationHold] == model.HoldPaused
+	})
+}
+
+// eachSetWithout takes an annotation off the StrimziPodSets that have it, by their current state: the pass may have changed them.
+func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*podset.StrimziPodSet) bool) error {
 	return p.each(func(s *site) error {
 		for _, set := range s.facts.PodSets() {
-			if set.Annotations[podset.AnnotationHold] != model.HoldPaused {
+			if !has(set) {
 				continue
 			}
-			live := &podset.StrimziPodSet{} // the pass may have changed it
+			live := &podset.StrimziPodSet{}
 			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
 				return client.IgnoreNotFound(err)
 			}
-			if live.Annotations[podset.AnnotationHold] == model.HoldPaused {
-				if err := s.setHold(ctx, live, ""); err != nil {
-					return err
-				}
+			if !has(live) {
+				continue
+			}
+			before := live.DeepCopy()
+			delete(live.Annotations, annotation)
+			if err := s.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+				return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
 			}
 		}
 		return nil

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -168,25 +167,9 @@ func (p *pass) restartedAt(l facts.ListedPod) string {
 
 // finishRequests takes the requests to restart off the StrimziPodSets whose pods have them now.
 func (p *pass) finishRequests(ctx context.Context) error {
-	return p.each(func(s *site) error { return s.finishRequests(ctx) })
-}
-
-func (s *site) finishRequests(ctx context.Context) error {
-	for _, set := range s.facts.PodSets() {
-		if !v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) {
-			continue
-		}
-		live := &podset.StrimziPodSet{}
-		if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		before := live.DeepCopy()
-		delete(live.Annotations, podset.AnnotationManualRollingUpdate)
-		if err := s.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
-		}
-	}
-	return nil
+	return p.eachSetWithout(ctx, podset.AnnotationManualRollingUpdate, func(set *podset.StrimziPodSet) bool {
+		return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate)
+	})
 }
 
 // warnOfWaiting names the pods that wait for something that their Kubernetes node does not have: see podset.

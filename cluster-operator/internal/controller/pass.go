@@ -48,10 +48,10 @@ type pass struct {
 	remembered []topology.Node
 	record     record
 	owner      ownership.Owner
-	// planned reports that all objects are known that the network provider wants, and told are the API versions of clusters with nodes that
+	// planned reports that all objects are known that the network provider wants, and served are the API versions of clusters with nodes that
 	// it planned them by.
 	planned bool
-	told    map[string][]string
+	served  map[string][]string
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	hold map[int32]string
 	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their

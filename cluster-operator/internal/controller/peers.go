@@ -69,14 +69,10 @@ func (p *pass) peers(ctx context.Context) error {
 // holdFirstElsewhere delays the first brokers in other Kubernetes clusters until all controllers run with addresses that these reach: the
 // active one tells brokers its own address. It would be restarted last, after brokers that wait for it.
 func (p *pass) holdFirstElsewhere() {
-	exists := map[int32]bool{}
-	for _, n := range p.existing() {
-		if n.Cluster != topology.Home {
-			return
-		}
-		exists[n.ID] = true
+	if slices.ContainsFunc(p.existing(), func(n topology.Node) bool { return n.Cluster != topology.Home }) {
+		return
 	}
-	why := ""
+	exists, why := p.existingIDs(), ""
 	for _, l := range p.listed {
 		here, pod := p.site(l.Node.Cluster).facts, p.pod(l.Node)
 		advertises := maps.Equal(model.PeersIn(here.ConfigMap(l.Pod.Name)), p.record.Peers[l.Node.ID])
@@ -147,7 +143,7 @@ func (p *pass) request(ctx context.Context) network.Request {
 	r := network.Request{
 		Namespace: p.kafka.Namespace, Kafka: p.kafka.Name, Service: model.BrokersService(p.kafka.Name), Known: network.Endpoints{},
 	}
-	p.told = map[string][]string{}
+	p.served = map[string][]string{}
 	for _, n := range p.input.Topology.Nodes() {
 		node := network.Node{ID: n.ID, Pod: p.input.Topology.PodName(n), Cluster: p.clusterID(n.Cluster)}
 		for _, port := range model.PeerPorts(p.kafka, n) {
@@ -155,8 +151,8 @@ func (p *pass) request(ctx context.Context) network.Request {
 		}
 		r.Nodes = append(r.Nodes, node)
 		if !slices.ContainsFunc(r.Clusters, func(c network.Cluster) bool { return c.ID == node.Cluster }) {
-			p.told[n.Cluster] = p.apiVersions(ctx, n.Cluster)
-			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.told[n.Cluster]})
+			p.served[n.Cluster] = p.apiVersions(ctx, n.Cluster)
+			r.Clusters = append(r.Clusters, network.Cluster{ID: node.Cluster, APIVersions: p.served[n.Cluster]})
 		}
 		if at := p.record.Peers[n.ID]; at != nil {
 			r.Known[n.ID] = map[string]network.Endpoint{}
@@ -268,7 +264,7 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 		outcome, err := p.applyOver(ctx, s, wanted, live)
 		switch {
-		case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
+		case rejected(err):
 			p.warnOfRefused(id, key, err)
 			outcome = apply.Unchanged
 		case err != nil:

@@ -53,7 +53,7 @@ func group(o planned) string {
 // prunePlanned deletes the objects that the provider planned in a Kubernetes cluster in an earlier pass and no longer plans. If it was not
 // told the API versions of a cluster with nodes, it may have planned less for lack of them, and all objects there stay.
 func (p *pass) prunePlanned(ctx context.Context, s *site) error {
-	if told, asked := p.told[s.cluster]; asked && len(told) == 0 {
+	if served, asked := p.served[s.cluster]; asked && len(served) == 0 {
 		return nil
 	}
 	return p.deletePlanned(ctx, s, func(o planned) bool { return s.kept[o.key()] })

@@ -170,6 +170,7 @@ func (p *pass) identify() error {
 	p.input.ClusterID, p.status.ClusterID = id, id
 	for _, s := range p.sites {
 		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, ClusterID: id}
+		s.claims = s.findClaims()
 	}
 	return nil
 }

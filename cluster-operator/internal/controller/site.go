@@ -36,6 +36,8 @@ type site struct {
 	// facts are what the Kafka has there.
 	facts   facts.Cluster
 	applier *apply.Applier
+	// claims are the names of the PersistentVolumeClaims there that are the Kafka's.
+	claims []string
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
 	// entrances are the wanted Services and Ingresses.

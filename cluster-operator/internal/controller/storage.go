@@ -28,6 +28,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		return stalled("InvalidResourceException", "KafkaNodePool %s/%s has no .spec, so it is unknown which nodes it should have: "+
 			"apply it with a .spec, or delete it", pool.Namespace, pool.Name)
 	}
+	sizes := p.claimSizes()
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		pool := p.input.Pools[name]
 		set := p.input.Sets[p.kafka.Name+"-"+name]
@@ -45,7 +46,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		for _, l := range p.nodesOf(name) {
 			nodes = append(nodes, l.Node.ID)
 		}
-		before = model.WithSizesOf(before, p.claimSizes(pool), p.kafka.Name+"-"+name)
+		before = model.WithSizesOf(before, sizes[name], p.kafka.Name+"-"+name)
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
 			p.warnOf(name, "KafkaStorage",
@@ -63,14 +64,17 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 	return nil
 }
 
-// claimSizes returns the sizes that the PersistentVolumeClaims of a pool ask for, by name.
-func (p *pass) claimSizes(pool *v1.KafkaNodePool) map[string]resource.Quantity {
-	sizes := map[string]resource.Quantity{}
+// claimSizes returns the sizes that PersistentVolumeClaims ask for, by the pool of their node and by name.
+func (p *pass) claimSizes() map[string]map[string]resource.Quantity {
+	sizes := map[string]map[string]resource.Quantity{}
 	for _, s := range p.sites {
-		for _, name := range s.claims() {
-			if claim := s.facts.Claim(name); claim.Labels[podset.LabelPoolName] == pool.Name {
-				sizes[name] = *claim.Spec.Resources.Requests.Storage()
+		for _, name := range s.claims {
+			claim := s.facts.Claim(name)
+			pool := claim.Labels[podset.LabelPoolName]
+			if sizes[pool] == nil {
+				sizes[pool] = map[string]resource.Quantity{}
 			}
+			sizes[pool][name] = *claim.Spec.Resources.Requests.Storage()
 		}
 	}
 	return sizes
@@ -79,16 +83,13 @@ func (p *pass) claimSizes(pool *v1.KafkaNodePool) map[string]resource.Quantity {
 // checkLeftVolumes looks for volumes of an earlier Kafka that the wanted nodes would not mount: the nodes would start without its data. A
 // node that left has no data, so what it left is only reported.
 func (p *pass) checkLeftVolumes() error {
-	exists := map[int32]bool{}
-	for _, n := range p.existing() {
-		exists[n.ID] = true
-	}
+	exists := p.existingIDs()
 	for _, n := range p.input.Topology.Nodes() {
 		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
 		if exists[n.ID] || pool == nil || s == nil {
 			continue
 		}
-		volume := model.Unmounted(p.podName(n), nil, s.claims(), pool.Spec.Storage)
+		volume := model.Unmounted(p.podName(n), nil, s.claims, pool.Spec.Storage)
 		if volume == "" {
 			continue
 		}

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,15 +8,12 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -55,22 +51,6 @@ type Stretching struct {
 	APIVersions func(ctx context.Context, m Member) []string
 	// WatchTimeout is how long a pass waits for the first watches in a Kubernetes cluster; watchTimeout if it is 0.
 	WatchTimeout time.Duration
-}
-
-// watchTimeout is how long a pass waits for the first watches in a Kubernetes cluster, which never begin where they are not permitted.
-const watchTimeout = 15 * time.Second
-
-// watching returns a context for reads from the cache of a Kubernetes cluster.
-func (s *Stretching) watching(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(s.WatchTimeout, watchTimeout))
-}
-
-// unwatched adds what to do to the error of a read from a cache that did not end in time.
-func unwatched(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)", err)
 }
 
 // clusters are the ids that pools can name.
@@ -183,153 +163,6 @@ func (p *pass) readRemote(ctx context.Context, s *site) error {
 	defer cancel()
 	return unwatched(ctx, p.readSite(ctx, s))
 }
-
-// openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something.
-func (p *pass) openAll(ctx context.Context) []*site {
-	concerned := map[string]bool{}
-	for _, pool := range p.pools {
-		concerned[p.target(pool)] = true
-	}
-	for id := range p.record.Clusters {
-		concerned[id] = true
-	}
-	left := p.leftIn(ctx)
-	for _, id := range left {
-		concerned[id] = true
-	}
-	// Where the Kafka has something, only its record knows. Before there is one, another Kafka of this name may be anywhere.
-	lost := p.record.Kafka != p.kafka.UID
-	var opened []*site
-	for _, m := range p.Stretching.Members() {
-		if m.Home() || !concerned[m.ID()] && !lost {
-			continue
-		}
-		delete(concerned, m.ID())
-		p.warnOfCredentials(m)
-		s, err := p.open(ctx, m)
-		if err != nil {
-			p.lose(m.ID(), m.Status(), err)
-			continue
-		}
-		opened = append(opened, s)
-	}
-	for id := range p.record.Clusters {
-		if concerned[id] {
-			p.lose(id, clusters.Status{}, errors.New("the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))
-		}
-	}
-	return opened
-}
-
-// leftIn returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell.
-// What is there is the Kafka's, whether its pools and its record say so or not.
-func (p *pass) leftIn(ctx context.Context) []string {
-	now, err := p.holder(p.kafka)
-	if err != nil {
-		return nil
-	}
-	ctx, cancel := p.Stretching.watching(ctx)
-	defer cancel()
-	var ids []string
-	for _, a := range askRemotes(p.Reconciler, func(m Member) (types.UID, error) { return p.anchoredBy(ctx, m, now, true) }) {
-		if a.err == nil && a.value != "" {
-			ids = append(ids, a.member.ID())
-		}
-	}
-	return ids
-}
-
-// credentialsNotice is how long before the credentials for a Kubernetes cluster end its Kafkas warn of it, and lastCredentialsNotice how
-// long before they warn again.
-const (
-	credentialsNotice     = 7 * 24 * time.Hour
-	lastCredentialsNotice = 24 * time.Hour
-)
-
-// warnOfCredentials warns before the credentials for a Kubernetes cluster expire, and of what is odd about them.
-func (p *pass) warnOfCredentials(m Member) {
-	s := m.Status()
-	if at := s.CredentialsExpire; !at.IsZero() && at.Sub(p.Now()) < credentialsNotice {
-		expire := "expire"
-		switch left := at.Sub(p.Now()); {
-		case left <= 0:
-			expire = "expired"
-		case left < lastCredentialsNotice:
-			expire = "expire within 24 hours,"
-		}
-		p.warn("CredentialsExpire", fmt.Sprintf("The credentials for cluster '%s' %s at %s: put a kubeconfig with new ones into its Secret",
-			m.ID(), expire, at.UTC().Format(time.RFC3339)))
-	}
-	if s.State == clusters.Connected && s.Reason != "" { // with credentials that were replaced by some that do not do
-		p.warn(string(clusters.ReasonCredentialsRefused), fmt.Sprintf("cluster '%s': %s", m.ID(), s.Message))
-	}
-	for _, w := range s.Warnings {
-		p.warn("Kubeconfig", fmt.Sprintf("The kubeconfig of cluster '%s': %s", m.ID(), w))
-	}
-}
-
-// open connects the pass to a remote Kubernetes cluster, and reads its anchor, which names the holder that may write.
-func (p *pass) open(ctx context.Context, m Member) (*site, error) {
-	c, err := m.Client()
-	if err != nil {
-		return nil, err
-	}
-	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
-		return nil, fmt.Errorf("its credentials lead to a Kubernetes cluster other than that with the nodes of this Kafka: the uid of its "+
-			"namespace %s is %s, not %s",
-			clusters.IdentityNamespace, has, known)
-	}
-	s := &site{cluster: m.ID(), member: m, cache: m.Reader()}
-	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
-	name := client.ObjectKeyFromObject(p.kafka)
-	if p.kafka.DeletionTimestamp == nil {
-		if s.anchor, err = cachedAnchor(ctx, p.Stretching, s.cache, name); err != nil {
-			return nil, err
-		}
-	}
-	if s.anchor == nil { // the cache does not hold one that lacks the Kafka's label
-		if s.anchor, err = anchor(ctx, s.live, name); err != nil {
-			return nil, err
-		}
-		s.confirmed = true
-	}
-	if s.anchor != nil {
-		s.owner = anchorOwner(s.anchor)
-	}
-	return s, p.checkAgent(ctx, s)
-}
-
-// cachedAnchor reads the anchor of a Kafka from the cache of a Kubernetes cluster.
-func cachedAnchor(ctx context.Context, by *Stretching, cache client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
-	ctx, cancel := by.watching(ctx)
-	defer cancel()
-	found, err := anchor(ctx, cache, kafka)
-	return found, unwatched(ctx, err)
-}
-
-// checkAgent warns if no operator makes pods in a Kubernetes cluster, and leaves one out whose operator does not understand this one.
-func (p *pass) checkAgent(ctx context.Context, s *site) error {
-	ctx, cancel := p.Stretching.watching(ctx)
-	defer cancel()
-	beat, err := heartbeat.Read(ctx, s.cache, p.Stretching.Namespace)
-	if err != nil {
-		return unwatched(ctx, err)
-	}
-	switch problem, mismatch := beat.Problem(p.OperatorVersion, p.Now()); {
-	case mismatch:
-		return fmt.Errorf("%w: %s", errVersions, problem)
-	case problem != "":
-		p.warn("RemoteOperatorNotRunning", fmt.Sprintf("In cluster '%s': %s", s.cluster, problem))
-		p.requeueAfter(time.Minute) // nothing reports that it is there now
-	}
-	if skew := beat.Skew(p.OperatorVersion); skew != "" {
-		p.warn("OperatorVersionsDiffer", fmt.Sprintf("In cluster '%s': %s", s.cluster, skew))
-	}
-	return nil
-}
-
-// errVersions means that the operators of two Kubernetes clusters don't work together.
-var errVersions = errors.New("version mismatch")
 
 // lose notes that nothing can be said or done in a Kubernetes cluster in this pass.
 func (p *pass) lose(cluster string, member clusters.Status, err error) {

@@ -268,9 +268,7 @@ func TestAPassThatEndsEarlyForgetsNoKubernetesCluster(t *testing.T) {
 
 func TestAKubernetesClusterThatIsAwayIsNamedOnTheWayBack(t *testing.T) {
 	w := newStretchedWorld(t)
-	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
-	w.settle()
-	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.formTwo()
 	pool := &v1.KafkaNodePool{}
 	w.get(pool, "b")
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())

@@ -232,6 +232,14 @@ func (w *stretchedWorld) form(listeners ...v1.Listener) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
+// formTwo makes a Kafka with a controller in the central cluster and a broker in east.
+func (w *stretchedWorld) formTwo() {
+	w.t.Helper()
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
 // unstretch removes the annotations that stretch a Kafka, and the target clusters of these pools.
 func (w *stretchedWorld) unstretch(pools ...string) {
 	w.t.Helper()
@@ -971,9 +979,7 @@ func TestAStretchedKafkaMayBeInTheCentralKubernetesClusterAlone(t *testing.T) {
 
 func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
 	w := newStretchedWorld(t)
-	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
-	w.settle()
-	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.formTwo()
 	pool := &v1.KafkaNodePool{}
 	w.get(pool, "b")
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())

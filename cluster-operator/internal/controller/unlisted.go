@@ -24,13 +24,19 @@ func (p *pass) existing() []topology.Node {
 	return slices.Concat(nodes, p.remembered, p.unlisted)
 }
 
+// existingIDs returns the ids of the nodes that exist.
+func (p *pass) existingIDs() map[int32]bool {
+	ids := map[int32]bool{}
+	for _, n := range p.existing() {
+		ids[n.ID] = true
+	}
+	return ids
+}
+
 // findUnlisted returns the nodes that were made and that no StrimziPodSet lists, because somebody deleted the set or edited its list. A
 // change that is rejected for a running node, such as the removal of a broker with partitions, is rejected for these as well.
 func (p *pass) findUnlisted() []topology.Node {
-	known := map[int32]bool{}
-	for _, n := range p.existing() {
-		known[n.ID] = true
-	}
+	known := p.existingIDs()
 	var nodes []topology.Node
 	for _, s := range p.sites {
 		nodes = append(nodes, p.madeIn(s, known)...)
@@ -100,7 +106,7 @@ func (p *pass) made(s *site, name string, roles []v1.ProcessRole) (topology.Role
 	if pod := s.facts.Pods[name]; pod != nil && pod.Labels[podset.LabelPoolName] != "" {
 		return facts.RolesOf(pod), true
 	}
-	hasVolume := slices.ContainsFunc(s.claims(), func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
+	hasVolume := slices.ContainsFunc(s.claims, func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
 	return rolesOf(roles), hasVolume && len(roles) > 0
 }
 
@@ -132,8 +138,8 @@ func (p *pass) checkRemoved() error {
 	return nil
 }
 
-// claims returns the names of the PersistentVolumeClaims in a Kubernetes cluster that are the Kafka's.
-func (s *site) claims() []string {
+// findClaims returns the names of the PersistentVolumeClaims in a Kubernetes cluster that are the Kafka's.
+func (s *site) findClaims() []string {
 	var names []string
 	for key, o := range s.facts.Objects {
 		if claim, is := o.(*corev1.PersistentVolumeClaim); is && s.applier.Owns(claim) == "" {
@@ -166,7 +172,7 @@ func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
 			continue
 		}
 		s := p.site(n.Cluster)
-		if volume := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.claims(), pool.Spec.Storage); volume != "" {
+		if volume := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.claims, pool.Spec.Storage); volume != "" {
 			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
 				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
 				p.kafka.Name, n.Pool, n.ID, volume, pool.Name)

@@ -48,16 +48,21 @@ func TestALookThatFailsIsTold(t *testing.T) {
 	b.Expect(told.failures).To(HaveLen(2), "an end is no failure")
 }
 
-// A change that was not sent, because its facts were too old or the Lease was lost, is made at the next look: it is not taken for one whose
-// result has to be waited for.
-func TestAChangeThatWasNotSentIsNotRecorded(t *testing.T) {
-	b := newBench(t)
+// reconfigure has each node need a change of its configuration, and nothing else.
+func (b *bench) reconfigure() {
 	for i := range b.snapshot.Nodes {
 		n := &b.snapshot.Nodes[i]
 		n.Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
 		live := map[string]brokerconfig.Entry{"cordoned.log.dirs": {Value: "/a", Source: brokerconfig.SourceStatic}}
 		n.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"cordoned.log.dirs": "/b"}, Live: live})
 	}
+}
+
+// A change that was not sent, because its facts were too old or the Lease was lost, is made at the next look: it is not taken for one whose
+// result has to be waited for.
+func TestAChangeThatWasNotSentIsNotRecorded(t *testing.T) {
+	b := newBench(t)
+	b.reconfigure()
 	b.lost = errors.New("another roller has the Lease")
 	_, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
@@ -105,12 +110,7 @@ func TestAChangeThatDidNotReachKafkaIsTriedAgain(t *testing.T) {
 	for name, result := range map[string]actuate.Result{"not done": actuate.NotDone, "unclear": actuate.Unclear} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			for i := range b.snapshot.Nodes {
-				n := &b.snapshot.Nodes[i]
-				n.Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
-				live := map[string]brokerconfig.Entry{"cordoned.log.dirs": {Value: "/a", Source: brokerconfig.SourceStatic}}
-				n.Config = roller.Known(brokerconfig.Config{Desired: map[string]string{"cordoned.log.dirs": "/b"}, Live: live})
-			}
+			b.reconfigure()
 			b.result, b.err = result, errors.New("no broker answers")
 			for range 10 {
 				b.did = nil

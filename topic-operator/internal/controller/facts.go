@@ -79,7 +79,7 @@ func (r *Reconciler) look(ctx context.Context, p *pass) verdict {
 	return r.saw(ctx, p, err)
 }
 
-// saw evaluates a broker's answer about the topic. An error is no answer.
+// saw evaluates a broker's answer about the topic. An error is not an answer.
 func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 	answered := r.options.Now()
 	switch {
