@@ -9,13 +9,15 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
 func (w *world) pool(name string) *v1.KafkaNodePool {
@@ -34,19 +36,16 @@ func (w *world) change(name string, how func(*v1.KafkaNodePool)) {
 }
 
 // seen returns the status that kstatus, and tools that use it, compute: InProgress, Failed or Current.
-func seen(generation, observed int64, conditions []v1.Condition) string {
-	is := func(kind, state string) bool {
-		return slices.ContainsFunc(conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == state })
+func seen(o client.Object) string {
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		return err.Error()
 	}
-	switch {
-	case observed != 0 && observed != generation:
-		return "InProgress"
-	case is(status.Stalled, v1.ConditionTrue):
-		return "Failed"
-	case is(v1.ConditionReady, v1.ConditionFalse):
-		return "InProgress"
+	result, err := kstatus.Compute(&unstructured.Unstructured{Object: object})
+	if err != nil {
+		return err.Error()
 	}
-	return "Current"
+	return result.Status.String()
 }
 
 // pools returns the kstatus of pools a and b, with the reasons of their conditions.
@@ -54,7 +53,7 @@ func (w *world) pools() (all []string) {
 	w.t.Helper()
 	for _, name := range []string{"a", "b"} {
 		pool := w.pool(name)
-		text := name + " " + seen(pool.Generation, pool.Status.ObservedGeneration, pool.Status.Conditions)
+		text := name + " " + seen(pool)
 		for _, c := range pool.Status.Conditions {
 			if c.Reason != "" {
 				text += " " + c.Reason
@@ -70,7 +69,7 @@ func TestToolsThatWaitSeeHowAPoolIs(t *testing.T) {
 	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
-	w.Expect(seen(k.Generation, k.Status.ObservedGeneration, k.Status.Conditions)).To(Equal("InProgress"), "nobody has looked at it")
+	w.Expect(seen(k)).To(Equal("InProgress"), "nobody has looked at it")
 	w.Expect(w.pools()).To(Equal([]string{"a InProgress", "b InProgress"}), "nobody has looked at them")
 	w.reconcile()
 	w.Expect(w.pools()).To(Equal([]string{"a InProgress Creating", "b InProgress Creating"}))

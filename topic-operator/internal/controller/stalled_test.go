@@ -2,29 +2,28 @@ package controller
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// seen returns what kstatus, and the tools that use it, derive from a status: InProgress, Failed or Current.
+// seen returns what kstatus, and the tools that use it, compute for an object: InProgress, Failed or Current.
 func seen(kt *v1.KafkaTopic) string {
-	is := func(kind string) bool {
-		return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == v1.ConditionTrue })
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(kt)
+	if err != nil {
+		return err.Error()
 	}
-	switch has := func(c v1.Condition) bool { return c.Type == v1.ConditionReady }; {
-	case kt.Status.ObservedGeneration != 0 && kt.Status.ObservedGeneration != kt.Generation:
-		return "InProgress"
-	case is(v1.ConditionStalled):
-		return "Failed"
-	case slices.ContainsFunc(kt.Status.Conditions, has) && !is(v1.ConditionReady):
-		return "InProgress"
+	result, err := kstatus.Compute(&unstructured.Unstructured{Object: object})
+	if err != nil {
+		return err.Error()
 	}
-	return "Current"
+	return result.Status.String()
 }
 
 func TestToolsThatWaitSeeWhetherATopicIsDoneFailedOrOnItsWay(t *testing.T) {
