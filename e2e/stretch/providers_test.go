@@ -24,7 +24,10 @@ import (
 // Nodes reach each other with load balancers, and with names of the Multi-Cluster Services API: in the full tests only (make prove).
 var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
-		DeferCleanup(func() { namespace = "stretched" })
+		DeferCleanup(func() {
+			namespace = "stretched"
+			use("nodeport")
+		})
 	})
 
 	It("forms by load balancers, is rolled, and leaves nothing", func() {
@@ -69,8 +72,7 @@ var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func
 func formBy(provider, in string) {
 	GinkgoHelper()
 	namespace = in
-	places[0].kubectl("set", "env", "-n", deploy.Namespace, "deployment/cluster-operator", "STRIMZI_STRETCH_PLUGIN_CLASS_NAME="+provider)
-	Expect(places[0].Ready(ctx)).To(Succeed())
+	use(provider)
 	for _, p := range places {
 		Expect(p.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	}
@@ -80,6 +82,13 @@ func formBy(provider, in string) {
 	report("from apply to Ready by "+provider, time.Since(began))
 	Expect(condition(object(Default), "StretchCluster")).To(ContainSubstring("provider=" + provider + ","))
 	write("formed", func(*traffic.Traffic) {})
+}
+
+// use makes the central operator use a network provider.
+func use(provider string) {
+	GinkgoHelper()
+	places[0].kubectl("set", "env", "-n", deploy.Namespace, "deployment/cluster-operator", "STRIMZI_STRETCH_PLUGIN_CLASS_NAME="+provider)
+	Expect(places[0].Ready(ctx)).To(Succeed())
 }
 
 // rollAndDelete restarts all nodes while records are written, and deletes the Kafka.
