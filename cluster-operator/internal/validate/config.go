@@ -25,6 +25,7 @@ var factors = []string{"default.replication.factor", "offsets.topic.replication.
 
 // config checks what is wanted of Kafka against what its version takes, and against the number of brokers.
 func (f *findings) config() {
+	f.ciphers()
 	table, _ := configdef.For(f.version())
 	brokers := f.count(v1.RoleBroker)
 	for _, key := range slices.Sorted(maps.Keys(f.cluster().Config)) {

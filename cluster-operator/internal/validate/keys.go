@@ -18,6 +18,7 @@ const setByOperator = "the operator sets it"
 func (f *findings) keys() {
 	own := or(f.cluster().Template, v1.KafkaClusterTemplate{})
 	f.javaOptions(nil, "spec.kafka.jvmOptions", f.cluster().JvmOptions)
+	f.heaps()
 	var ownVariables []string
 	for _, p := range f.Pools {
 		f.javaOptions(p, "spec.jvmOptions", p.Spec.JvmOptions)
@@ -58,6 +59,28 @@ func (f *findings) javaOptions(p *v1.KafkaNodePool, path string, o *v1.JvmOption
 			field.set, field.instead = true, "a later entry sets it"
 		}
 		f.ignoredIn(p, field)
+	}
+}
+
+// heaps refuses heaps with which Java does not start. The Kafka's options are for pools that have none.
+func (f *findings) heaps() {
+	shared := false
+	for _, p := range f.Pools {
+		if p.Spec.JvmOptions != nil {
+			f.heap("spec.jvmOptions of KafkaNodePool "+p.Name, *p.Spec.JvmOptions)
+		} else {
+			shared = true
+		}
+	}
+	if shared {
+		f.heap("spec.kafka.jvmOptions", or(f.cluster().JvmOptions, v1.JvmOptions{}))
+	}
+}
+
+func (f *findings) heap(path string, o v1.JvmOptions) {
+	if o.Xmx != "" && model.HeapSize(o.Xms) > model.HeapSize(o.Xmx) {
+		f.invalid("HeapTooSmall", "-Xms %s is more than -Xmx %s in %s, and Java does not start with that: make -Xmx larger or -Xms smaller", o.Xms,
+			o.Xmx, path)
 	}
 }
 
