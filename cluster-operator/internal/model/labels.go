@@ -16,8 +16,8 @@ const ManagedBy = "kafka-operators-cluster-operator"
 
 // The values of strimzi.io/component-type.
 const (
-	componentKafka         = podset.ComponentKafka
-	componentTopicOperator = "entity-topic-operator"
+	componentKafka          = podset.ComponentKafka
+	componentEntityOperator = "entity-operator"
 )
 
 // labels returns the labels of an object that belongs to a component, with those of the user's object that are copied.

@@ -45,7 +45,7 @@ func (c *cluster) entityTemplate() v1.EntityOperatorTemplate {
 }
 
 func (c *cluster) topicOperatorMeta(name string, t *v1.ResourceTemplate) metav1.ObjectMeta {
-	return c.meta(name, c.labels("entity-operator", componentTopicOperator, c.Kafka), t)
+	return c.meta(name, c.labels("entity-operator", componentEntityOperator, c.Kafka), t)
 }
 
 func (c *cluster) topicOperatorAccount() *corev1.ServiceAccount {
@@ -116,7 +116,7 @@ func (c *cluster) topicOperatorDisruptionBudget() *policyv1.PodDisruptionBudget 
 
 func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 	t := value(c.entityTemplate().Pod, v1.PodTemplate{})
-	labels := c.labels("entity-operator", componentTopicOperator, c.Kafka)
+	labels := c.labels("entity-operator", componentEntityOperator, c.Kafka)
 	pod := metav1.ObjectMeta{Labels: labels}
 	applyTemplate(&pod, &v1.ResourceTemplate{Metadata: t.Metadata})
 	deployment := &v1.ResourceTemplate{}

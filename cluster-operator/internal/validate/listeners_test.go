@@ -199,6 +199,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 var settings = []struct{ name, yaml, types, because string }{
 	{"useServiceDnsDomain", `useServiceDnsDomain: true`, "internal cluster-ip", "it is not internal or cluster-ip listener"},
 	{"createBootstrapService", `createBootstrapService: false`, "loadbalancer", "it is not load balancer listener"},
+	{"createBootstrapService", `createBootstrapService: true`, "internal cluster-ip nodeport loadbalancer ingress",
+		"it is not load balancer listener"},
 	{"ipFamilyPolicy", `ipFamilyPolicy: SingleStack`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
 	{"ipFamilies", `ipFamilies: [IPv4]`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
 	{"publishNotReadyAddresses", `publishNotReadyAddresses: true`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
