@@ -59,7 +59,7 @@ func TestChangesOfStorage(t *testing.T) {
 		"another selector": {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }),
 			`the selector of volume 0 can't change from "map[]" to "map[a:b]"`},
 		"a size limit": {edited(func(v *v1.StorageVolume) { v.SizeLimit = "1Gi" }),
-			`the sizeLimit of volume 0 can't change from "" to "1Gi"`},
+			""},
 		"an id twice":                 {jbod(claimed(0, "1Gi"), claimed(0, "1Gi")), "id 0 is used by two volumes"},
 		"the metadata on two":         {jbod(shared(0), shared(1)), "only one volume can hold the metadata (kraftMetadata: shared)"},
 		"a size that is not a number": {jbod(claimed(0, "much")), `the size of volume 0 can't change from "1Gi" to "much"`},
@@ -75,6 +75,33 @@ func TestChangesOfStorage(t *testing.T) {
 			g.Expect(refused).To(Equal([]string{c.refused}))
 			g.Expect(accepted).To(Equal(before))
 		})
+	}
+}
+
+func TestFieldsOfOtherTypesOfStorageMayChange(t *testing.T) {
+	ephemeral := v1.Storage{Type: v1.StorageEphemeral, SizeLimit: "1Gi"}
+	single := v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}
+	for name, c := range map[string]struct {
+		before v1.Storage
+		edit   func(*v1.Storage)
+	}{
+		"of claims, ephemeral": {ephemeral, func(s *v1.Storage) {
+			s.Size, s.Class, s.Selector = "much", new("fast"), map[string]string{"a": "b"}
+			s.Overrides = []v1.StorageOverride{{Broker: new(int32(3)), Class: new("fast")}}
+		}},
+		"sizeLimit of a claim": {single, func(s *v1.Storage) { s.SizeLimit = "2Gi" }},
+		"volumes of a claim":   {single, func(s *v1.Storage) { s.Volumes = []v1.StorageVolume{claimed(0, "7Gi")} }},
+		"a claim's of jbod": {jbod(claimed(0, "1Gi")), func(s *v1.Storage) {
+			s.Size, s.Class, s.Selector, s.SizeLimit = "much", new("fast"), map[string]string{"a": "b"}, "3Gi"
+		}},
+	} {
+		wanted := *c.before.DeepCopy()
+		c.edit(&wanted)
+		for _, change := range [][2]v1.Storage{{c.before, wanted}, {wanted, c.before}} {
+			accepted, refused := AcceptStorage(change[0], change[1], []int32{3})
+			NewWithT(t).Expect(refused).To(BeEmpty(), name)
+			NewWithT(t).Expect(accepted).To(Equal(change[1]), name)
+		}
 	}
 }
 
