@@ -461,7 +461,8 @@ func TestOptionsOfJava(t *testing.T) {
 		xx   map[string]string
 		want string
 	}{
-		"switches, in any case":   {map[string]string{"UseG1GC": "True", "UseZGC": "FALSE", "UseNUMA": "true"}, "-XX:+UseG1GC -XX:+UseNUMA -XX:-UseZGC"},
+		"switches, in any case": {map[string]string{"UseG1GC": "True", "UseZGC": "FALSE", "UseNUMA": "true"},
+			"-XX:+UseG1GC -XX:+UseNUMA -XX:-UseZGC"},
 		"unlocked before its use": {map[string]string{"A": "1", "UnlockDiagnosticVMOptions": "true"}, "-XX:+UnlockDiagnosticVMOptions -XX:A=1"},
 	} {
 		if got := performance(v1.JvmOptions{XX: c.xx}); got != c.want {

@@ -50,6 +50,7 @@ func (f *findings) authorization() {
 		if a.AuthorizerClass == "" {
 			f.invalid("AuthorizerMissing", "authorization of type custom needs an authorizerClass")
 		}
+		f.classes("spec.kafka.authorization.authorizerClass", a.AuthorizerClass)
 	}
 	for _, user := range a.SuperUsers {
 		if user == "" || strings.ContainsAny(user, ";\n\r") {

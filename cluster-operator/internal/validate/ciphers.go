@@ -38,8 +38,8 @@ func (f *findings) ciphers() {
 		works = append(works, of.example+" ("+of.protocol+")")
 	}
 	if len(works) > 0 { // else only protocols of which we know nothing are enabled
-		f.configured("CiphersUnusable", "%s has no cipher suite for the nodes' own certificates, which have EC keys, so that nodes can't connect to "+
-			"each other: add %s", cipherSuitesKey, strings.Join(works, " or "))
+		f.configured("CiphersUnusable", "%s has no cipher suite for the nodes' own certificates, which have EC keys, so that nodes can't "+
+			"connect to each other: add %s", cipherSuitesKey, strings.Join(works, " or "))
 	}
 }
 

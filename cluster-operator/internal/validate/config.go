@@ -34,6 +34,7 @@ func (f *findings) config() {
 			continue
 		}
 		value, err := f.cluster().Config[key].Text()
+		f.onlyStrimzi("spec.kafka.config."+key, value, f.configured)
 		switch {
 		case !configKey.MatchString(key):
 			f.configured("ConfigKey", "%q is not a key of Kafka's configuration", key)

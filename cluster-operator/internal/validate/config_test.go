@@ -111,9 +111,10 @@ func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
 
 func TestGoodConfig(t *testing.T) {
 	for name, entries := range map[string]string{
-		"of a plugin":             `my.plugin.setting: anything`,
-		"by a provider":           `num.partitions: "${env:PARTITIONS}", offsets.topic.replication.factor: "${env:REPLICAS}"`,
-		"exceptions of forbidden": `ssl.cipher.suites: TLS_AES_256_GCM_SHA384, broker.heartbeat.interval.ms: 1000, controller.quorum.fetch.timeout.ms: 3000`,
+		"of a plugin":   `my.plugin.setting: anything`,
+		"by a provider": `num.partitions: "${env:PARTITIONS}", offsets.topic.replication.factor: "${env:REPLICAS}"`,
+		"exceptions of forbidden": `ssl.cipher.suites: TLS_AES_256_GCM_SHA384, broker.heartbeat.interval.ms: 1000, ` +
+			`controller.quorum.fetch.timeout.ms: 3000`,
 		"of an existing listener": `listener.name.tls-9093.max.connections: 7`,
 		"numbers as text":         `num.partitions: "7", auto.create.topics.enable: "FALSE"`,
 		"providers":               `config.providers: "env", config.providers.env.class: a`,

@@ -79,8 +79,8 @@ func (f *findings) heaps() {
 
 func (f *findings) heap(path string, o v1.JvmOptions) {
 	if o.Xmx != "" && model.HeapSize(o.Xms) > model.HeapSize(o.Xmx) {
-		f.invalid("HeapTooSmall", "-Xms %s is more than -Xmx %s in %s, and Java does not start with that: make -Xmx larger or -Xms smaller", o.Xms,
-			o.Xmx, path)
+		f.invalid("HeapTooSmall", "-Xms %s is more than -Xmx %s in %s, and Java does not start with that: make -Xmx larger or -Xms smaller",
+			o.Xms, o.Xmx, path)
 	}
 }
 
@@ -113,7 +113,8 @@ func (f *findings) listenerConfig(path string, l v1.Listener) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.ListenerConfig)) {
-		_, err := a.ListenerConfig[key].Text()
+		text, err := a.ListenerConfig[key].Text()
+		f.onlyStrimzi(path+".listenerConfig."+key, text, f.listener)
 		switch {
 		case !configKey.MatchString(key):
 			f.listener("ListenerConfigKey", "%q in the listenerConfig of listener %s is not a key of Kafka's configuration", key, l.Name)

@@ -125,7 +125,8 @@ func TestHeapsWithWhichJavaDoesNotStart(t *testing.T) {
 	})
 	for _, good := range []string{
 		`kafka: {spec: {kafka: {jvmOptions: {-Xms: 2048m, -Xmx: 2g}}}}`, `kafka: {spec: {kafka: {jvmOptions: {-Xms: 4g}}}}`,
-		`{kafka: {spec: {kafka: {jvmOptions: {-Xms: 4g, -Xmx: 2g}}}}, pools: {broker: {spec: {jvmOptions: {}}}, controller: {spec: {jvmOptions: {}}}}}`,
+		`{kafka: {spec: {kafka: {jvmOptions: {-Xms: 4g, -Xmx: 2g}}}}, ` +
+			`pools: {broker: {spec: {jvmOptions: {}}}, controller: {spec: {jvmOptions: {}}}}}`,
 	} {
 		NewWithT(t).Expect(Validate(input(t, good))).To(Equal(Result{}), good)
 	}
