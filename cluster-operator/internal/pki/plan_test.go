@@ -465,8 +465,24 @@ func TestSuppliedCA(t *testing.T) {
 			d := s.secrets["c-cluster-ca-cert"].Data
 			d["ca.crt"] = append(bytes.Clone(d["ca.crt"]), s.secrets["c-clients-ca-cert"].Data["ca.crt"]...)
 		}, "Failed to validate User supplied Cluster CA cert chain in ca.crt"},
-		"generation": {func(s *sim) { s.secrets["c-cluster-ca"].Annotations = nil },
+		"generation of a key": {func(s *sim) {
+			exchange(s, "1")
+			g := NewWithT(t)
+			g.Expect(s.converge(s.checkNodes)).To(Succeed())
+			s.secrets["c-cluster-ca"].Annotations = nil
+		}, "annotation: strimzi.io/ca-key-generation on Secret c-cluster-ca"},
+		"generation of a certificate": {func(s *sim) {
+			s.secrets["c-clients-ca-cert"].Annotations[v1.AnnotationCACertGeneration] = "1"
+			g := NewWithT(t)
+			g.Expect(s.converge(s.checkNodes)).To(Succeed())
+			s.secrets["c-clients-ca-cert"].Annotations = nil
+		}, "annotation: strimzi.io/ca-cert-generation on Secret c-clients-ca-cert"},
+		"generation that is none": {func(s *sim) { s.secrets["c-cluster-ca"].Annotations[v1.AnnotationCAKeyGeneration] = "first" },
 			"annotation: strimzi.io/ca-key-generation on Secret c-cluster-ca"},
+		"exchanged, without generations": {func(s *sim) {
+			exchange(s, "")
+			s.secrets["c-cluster-ca"].Annotations, s.secrets["c-cluster-ca-cert"].Annotations = nil, nil
+		}, "its annotation strimzi.io/ca-key-generation was not raised"},
 		"exchanged, not announced": {func(s *sim) { exchange(s, "") }, "its annotation strimzi.io/ca-key-generation was not raised"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -477,6 +493,27 @@ func TestSuppliedCA(t *testing.T) {
 			g.Expect(err).To(MatchError(ContainSubstring(tc.wantErr)))
 		})
 	}
+}
+
+// TestSuppliedCAWithoutGenerations checks that they are 0 from the first node on, and can be raised from there.
+func TestSuppliedCAWithoutGenerations(t *testing.T) {
+	g := NewWithT(t)
+	made := running(t).secrets
+	s := newSim(3)
+	s.in.ClusterCA.Generate, s.in.ClientsCA.Generate = false, false
+	for _, name := range []string{"c-cluster-ca", "c-cluster-ca-cert", "c-clients-ca", "c-clients-ca-cert"} {
+		s.secrets[name] = made[name].DeepCopy()
+		s.secrets[name].Annotations = map[string]string{}
+	}
+	g.Expect(s.converge(s.checkNodes)).To(Succeed())
+	g.Expect(s.last.ClusterCA).To(And(HaveField("KeyGeneration", 0), HaveField("CertGeneration", 0), HaveField("Phase", Settled)))
+	g.Expect(s.pass(1000, s.checkNodes)).To(Succeed())
+	restarts := s.restarts["c-p-1"]
+	_, err := Plan(s.read("pods"))
+	g.Expect(err).To(MatchError(ContainSubstring("missing or invalid annotation")), "a pod may have another generation")
+	exchange(s, "1")
+	g.Expect(s.converge(s.checkNodes)).To(Succeed())
+	g.Expect(s.restarts["c-p-1"] - restarts).To(Equal(2))
 }
 
 // TestSuppliedCAReplaced replaces the key of a user's CA, and keeps the old certificate, as documented, or drops it. The operator writes
