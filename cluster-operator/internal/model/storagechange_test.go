@@ -55,6 +55,7 @@ func TestChangesOfStorage(t *testing.T) {
 			`the class of volume 0 can't change from "default" to "fast"`},
 		"another class for a node": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(3) }),
 			`the class for node 3 of volume 0 can't change from "default" to "fast"`},
+		"an override without a class": {edited(func(v *v1.StorageVolume) { v.Overrides = []v1.StorageOverride{{Broker: new(int32(3))}} }), ""},
 		"another class for a node that there is not": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(4) }), ""},
 		"another selector": {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }),
 			`the selector of volume 0 can't change from "map[]" to "map[a:b]"`},
@@ -206,6 +207,15 @@ func TestTheStorageClassOfAVolume(t *testing.T) {
 			g.Expect(found).To(BeNumerically(">", 0))
 		})
 	}
+}
+
+func TestOverridesOfTheStorageClass(t *testing.T) {
+	v := volume{StorageVolume: v1.StorageVolume{Class: new("slow"), Overrides: []v1.StorageOverride{
+		{Broker: new(int32(0))}, {Broker: new(int32(1)), Class: new("fast")}, {Broker: new(int32(0)), Class: new("")}, {Class: new("any")}}}}
+	g := NewWithT(t)
+	g.Expect([]string{*v.class(0), *v.class(1), *v.class(2)}).To(Equal([]string{"", "fast", "slow"}))
+	v.Overrides = v.Overrides[:1]
+	g.Expect(*v.class(0)).To(Equal("slow"))
 }
 
 func TestARefusedStorageChangeStillKeepsVolumes(t *testing.T) {
