@@ -85,7 +85,8 @@ func (o *Options) made() []settings.Setting {
 				"namespace."},
 		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN", Default: `^(app\.kubernetes\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`,
 			Parse: settings.Into(&o.ExcludedLabels, pattern),
-			Doc:   "A regular expression (RE2): matching labels of Kafka and KafkaNodePool objects are not copied to the created objects."},
+			Doc: "A regular expression (RE2): labels of Kafka and KafkaNodePool objects whose whole key it matches are not copied to the created " +
+				"objects."},
 		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, settings.Text),
 			Doc: "The DNS domain of the Kubernetes cluster."},
 	}
@@ -178,7 +179,10 @@ func pattern(text string) (func(string) bool, error) {
 	}
 	// Strimzi's own default looks ahead, which RE2 does not; app.kubernetes.io/part-of is never copied here anyway.
 	text = strings.ReplaceAll(text, "(?!part-of)", "")
-	re, err := regexp.Compile(text)
+	if _, err := regexp.Compile(text); err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile("^(?:" + text + ")$") // as Java's Matcher.matches
 	if err != nil {
 		return nil, err
 	}
