@@ -437,6 +437,32 @@ func TestStore(t *testing.T) {
 	g.Expect(store).To(HaveLen(2))
 }
 
+// TestLabelsOfUsersOnTheCertificateOfTheCA checks that they come and go with the template, and that no others do.
+func TestLabelsOfUsersOnTheCertificateOfTheCA(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t)
+	plain := s.secrets["c-cluster-ca-cert"].DeepCopy()
+	s.secrets["c-cluster-ca-cert"].Annotations["theirs"] = "1"
+	s.in.ClusterCACert = Metadata{map[string]string{"team": "a", "strimzi.io/cluster": "other"}, map[string]string{"reflect": "true"}}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	secret := s.secrets["c-cluster-ca-cert"]
+	g.Expect(secret.Labels).To(And(HaveKeyWithValue("team", "a"), HaveKeyWithValue("strimzi.io/cluster", "c")))
+	g.Expect(secret.Annotations).To(HaveKeyWithValue("reflect", "true"))
+	g.Expect(s.secrets["c-clients-ca-cert"].Labels).NotTo(HaveKey("team"))
+	g.Expect(s.restarts).To(BeEmpty())
+	version := secret.ResourceVersion
+	g.Expect(s.converge(s.check)).To(Succeed())
+	g.Expect(s.secrets["c-cluster-ca-cert"].ResourceVersion).To(Equal(version))
+
+	s.in.ClusterCACert = Metadata{Labels: map[string]string{"owner": "b"}}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	g.Expect(s.secrets["c-cluster-ca-cert"].Labels).To(And(HaveKeyWithValue("owner", "b"), Not(HaveKey("team"))))
+	s.in.ClusterCACert = Metadata{}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	plain.Annotations["theirs"] = "1"
+	g.Expect(s.secrets["c-cluster-ca-cert"].ObjectMeta).To(And(HaveField("Labels", plain.Labels), HaveField("Annotations", plain.Annotations)))
+}
+
 // supplied returns a running cluster with CAs that a user supplies.
 func supplied(t *testing.T) *sim {
 	s := running(t)

@@ -83,7 +83,8 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "the operator creates no Routes"},
 		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},
 		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no cluster-wide rights"},
-		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil, "custom labels and annotations of the CA's Secret are not supported"},
+		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil &&
+			!or(or(spec.ClusterCa, v1.CertificateAuthority{}).GenerateCertificateAuthority, true), "the Secret is your own"},
 		{"spec.kafka.authorization.supportsAdminApi", or(c.Authorization, v1.Authorization{}).SupportsAdminAPI != nil,
 			"the operator does not manage ACLs"},
 		{"spec.entityOperator.userOperator", e.UserOperator != nil, "the operator does not run a user operator"},
