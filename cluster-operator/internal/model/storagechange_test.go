@@ -55,7 +55,9 @@ func TestChangesOfStorage(t *testing.T) {
 			`the class of volume 0 can't change from "default" to "fast"`},
 		"another class for a node": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(3) }),
 			`the class for node 3 of volume 0 can't change from "default" to "fast"`},
-		"an override without a class":                {edited(func(v *v1.StorageVolume) { v.Overrides = []v1.StorageOverride{{Broker: new(int32(3))}} }), ""},
+		"an override without a class": {edited(func(v *v1.StorageVolume) {
+			v.Overrides = []v1.StorageOverride{{Broker: new(int32(3))}}
+		}), ""},
 		"another class for a node that there is not": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(4) }), ""},
 		"another selector": {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }),
 			`the selector of volume 0 can't change from "map[]" to "map[a:b]"`},

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,9 @@ import (
 
 // topicOperatorPort is where the topic operator serves its health and metrics.
 const topicOperatorPort = 8080
+
+// defaultStartup gives the topic operator two minutes to start. Source: Strimzi.
+var defaultStartup = &v1.Probe{PeriodSeconds: new(int32(10)), FailureThreshold: new(int32(12))}
 
 // WantsTopicOperator reports whether a Kafka has a topic operator in its spec.
 func WantsTopicOperator(kafka *v1.Kafka) bool {
@@ -157,10 +161,8 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
 		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
+		StartupProbe:    httpProbe(cmp.Or(o.StartupProbe, defaultStartup), "/healthy"),
 		SecurityContext: c.containerSecurity(t.SecurityContext), VolumeMounts: t.VolumeMounts,
-	}
-	if o.StartupProbe != nil {
-		k.StartupProbe = httpProbe(o.StartupProbe, "/healthy")
 	}
 	if o.Resources != nil {
 		k.Resources = *o.Resources

@@ -37,8 +37,8 @@ func (f *findings) issuer(path string, ca v1.CertificateAuthority) {
 	default:
 		return
 	}
-	f.fail("IssuerUnsupported", v1.ReasonUnsupportedField, "%s.%s is not supported, only certificates that the operator issues: remove it. To "+
-		"issue them with a CA of your own, set generateCertificateAuthority: false and provide its Secrets; for clients alone, set "+
+	f.fail("IssuerUnsupported", v1.ReasonUnsupportedField, "%s.%s is not supported, only certificates that the operator issues: remove it. "+
+		"To issue them with a CA of your own, set generateCertificateAuthority: false and provide its Secrets; for clients alone, set "+
 		"configuration.brokerCertChainAndKey of listeners", path, field)
 }
 

@@ -11,8 +11,9 @@ import (
 const strimziSecrets = "${strimzisecrets:"
 
 // secretsAdvice is what users of that provider do here.
-const secretsAdvice = "%s refers to a Secret by " + strimziSecrets + "...}, for which nodes have neither the provider nor the rights: give " +
-	"them the key as an environment variable (template.kafkaContainer.env with valueFrom.secretKeyRef) and refer to it by ${strimzienv:<name>}"
+const secretsAdvice = "%s refers to a Secret by " + strimziSecrets + "...}, for which nodes have neither the provider nor the rights: " +
+	"give them the key as an environment variable (template.kafkaContainer.env with valueFrom.secretKeyRef) and refer to it by " +
+	"${strimzienv:<name>}"
 
 // onlyStrimzi checks a value of Kafka's configuration, which is the field at path, for what only Strimzi's images have. Refuse is how the
 // caller refuses.

@@ -38,12 +38,13 @@ func TestWhatOnlyStrimzisImagesHave(t *testing.T) {
 		NewWithT(t).Expect(Validate(input(t, more))).To(Equal(Result{}), name)
 	}
 
-	const advice = " refers to a Secret by ${strimzisecrets:...}, for which nodes have neither the provider nor the rights: give them the key " +
-		"as an environment variable (template.kafkaContainer.env with valueFrom.secretKeyRef) and refer to it by ${strimzienv:<name>}"
+	const advice = " refers to a Secret by ${strimzisecrets:...}, for which nodes have neither the provider nor the rights: give them the " +
+		"key as an environment variable (template.kafkaContainer.env with valueFrom.secretKeyRef) and refer to it by ${strimzienv:<name>}"
 	expectErrors(t, []wrong{
 		{name: "a Secret", changes: configured(`my.password: "${strimzisecrets:ns/s:key}"`), code: "StrimziSecrets",
 			message: badConfig("spec.kafka.config.my.password" + advice)},
 		{name: "a Secret of a listener", changes: listener(`oauthbearer.sasl.jaas.config: "a=\"${strimzisecrets:ns/s:key}\""`),
-			code: "StrimziSecrets", message: badListener("spec.kafka.listeners[0].authentication.listenerConfig.oauthbearer.sasl.jaas.config" + advice)},
+			code:    "StrimziSecrets",
+			message: badListener("spec.kafka.listeners[0].authentication.listenerConfig.oauthbearer.sasl.jaas.config" + advice)},
 	})
 }
