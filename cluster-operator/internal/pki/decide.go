@@ -130,18 +130,22 @@ func (a *authority) decideSupplied(in *Input, w *world) error {
 		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret,
 			entryCert, a.kind.certSecret)
 	}
-	var missing []string
+	if missing := a.missingGenerations(w); len(missing) > 0 {
+		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
+	}
+	a.set(Supplied, "the user supplies this CA")
+	return nil
+}
+
+// missingGenerations are the annotations with generations that a user's Secrets lack.
+func (a *authority) missingGenerations(w *world) (missing []string) {
 	if !a.hasKeyGeneration && !w.startsAt0(a.keySecret, v1.AnnotationCAKeyGeneration, w.seenKey(a)) {
 		missing = append(missing, v1.AnnotationCAKeyGeneration+" on Secret "+a.kind.keySecret)
 	}
 	if !a.hasGeneration && !w.startsAt0(a.certSecret, v1.AnnotationCACertGeneration, w.seenCert(a)) {
 		missing = append(missing, v1.AnnotationCACertGeneration+" on Secret "+a.kind.certSecret)
 	}
-	if len(missing) > 0 {
-		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
-	}
-	a.set(Supplied, "the user supplies this CA")
-	return nil
+	return missing
 }
 
 // startsAt0 reports whether a generation that a user's Secret lacks counts as 0, as in Strimzi: it is known that no node has had another.
