@@ -180,6 +180,15 @@ const (
 
 // CertificateAuthority configures how a CA is created and renewed.
 type CertificateAuthority struct {
+	// Who issues certificates. Only strimzi, the operator itself, is supported, which is also what is meant when absent.
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// How cert-manager issues certificates. Not supported.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	CertManager *runtime.RawExtension `json:"certManager,omitempty"`
+
 	// Whether the operator makes the CA; true when absent. With false the user provides its Secrets before the Kafka object.
 	// +optional
 	GenerateCertificateAuthority *bool `json:"generateCertificateAuthority,omitempty"`

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -51,13 +52,14 @@ type ForeignError struct {
 	Kind, Namespace, Name string
 	// Why describes what shows that it is not the Kafka's.
 	Why string
+	// Advice is what the user can do about it.
+	Advice string
 }
 
 // Error names the object that is in the way, and what the user can do about it.
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): the operator does not change it. Delete or rename it, or "+
-		"rename the Kafka",
-		e.Kind, e.Namespace, e.Name, e.Why)
+	return fmt.Sprintf("%s %s/%s exists and does not belong to this Kafka (%s): the operator does not change it. %s",
+		e.Kind, e.Namespace, e.Name, e.Why, e.Advice)
 }
 
 // Applier writes the objects of one Kafka in one Kubernetes cluster.
@@ -252,7 +254,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 // change applies to exactly the checked object: the API server rejects the request if the object was recreated or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
 	if why := a.Owns(live); why != "" {
-		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why}
+		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why, Advice: a.advice(u, live)}
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil // made again once it is gone
@@ -268,6 +270,21 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 		return "", fmt.Errorf("apply %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	return Changed, nil
+}
+
+// advice returns what the user can do about an object that is not the Kafka's. A volume may have the only copy of data.
+func (a *Applier) advice(wanted *unstructured.Unstructured, live client.Object) string {
+	if wanted.GetKind() != "PersistentVolumeClaim" {
+		return "Delete or rename it, or rename the Kafka"
+	}
+	const otherwise = "rename the Kafka or its KafkaNodePool"
+	if a.Owner != nil || len(live.GetOwnerReferences()) > 0 || ownership.Copy(live, wanted.GetKind()) {
+		return "It may have data: if somebody needs it, " + otherwise
+	}
+	return fmt.Sprintf("If it has data of this Kafka, adopt it by the labels %s: %s, %s: %s and app.kubernetes.io/managed-by: %s and the "+
+		"annotation %s with the cluster.id in meta.properties of its data, which must be .status.clusterId of the Kafka (%s). Otherwise, %s",
+		v1.LabelCluster, a.Kafka, podset.LabelPoolName, wanted.GetLabels()[podset.LabelPoolName], model.ManagedBy, model.AnnotationClusterID,
+		a.ClusterID, otherwise)
 }
 
 // keepImmutable keeps the immutable fields of a claim.

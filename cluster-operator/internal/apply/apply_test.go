@@ -336,6 +336,35 @@ type typed struct{ client.Client }
 
 func (typed) Scheme() *runtime.Scheme { return scheme.Scheme }
 
+// TestAForeignVolumeIsNotToBeDeleted checks what users read about claims that they made by hand for the volumes of an earlier Kafka.
+func TestAForeignVolumeIsNotToBeDeleted(t *testing.T) {
+	a := &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id", Client: typed{}}
+	claim := func(labels, annotations map[string]string, owners ...metav1.OwnerReference) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "data-my-cluster-a-0", Labels: labels, Annotations: annotations,
+				OwnerReferences: owners}}
+	}
+	wanted := claim(map[string]string{v1.LabelCluster: "my-cluster", "strimzi.io/pool-name": "a"}, nil)
+	const prefix = "PersistentVolumeClaim ns/data-my-cluster-a-0 exists and does not belong to this Kafka ("
+	const leave = "): the operator does not change it. It may have data: if somebody needs it, rename the Kafka or its KafkaNodePool"
+	for name, c := range map[string]struct {
+		live *corev1.PersistentVolumeClaim
+		want string
+	}{
+		"made by hand": {claim(nil, nil), prefix + "its owner references do not name it): the operator does not change it. If it has data of " +
+			"this Kafka, adopt it by the labels strimzi.io/cluster: my-cluster, strimzi.io/pool-name: a and app.kubernetes.io/managed-by: " +
+			"kafka-operators-cluster-operator and the annotation kafka-operators.io/cluster-id with the cluster.id in meta.properties of its " +
+			"data, which must be .status.clusterId of the Kafka (id). Otherwise, rename the Kafka or its KafkaNodePool"},
+		"of an earlier Kafka": {claim(nil, nil, metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "earlier"}),
+			prefix + "it belongs to an earlier Kafka of this name, and is deleted with it" + leave},
+		"a copy": {claim(nil, map[string]string{ownership.MarkSelf: "PersistentVolumeClaim/ns/other"}),
+			prefix + "its marks are those of PersistentVolumeClaim/ns/other" + leave},
+	} {
+		_, err := a.Apply(t.Context(), wanted.DeepCopy(), c.live)
+		NewWithT(t).Expect(err).To(MatchError(c.want), name)
+	}
+}
+
 // TestWhatOutlivesItsKafka checks that a volume, or the Secret of a CA, without an owner belongs to the Kafka if it has the Kafka's marks,
 // and that no other object without an owner does. A copy belongs to no Kafka, whatever marks it has.
 func TestWhatOutlivesItsKafka(t *testing.T) {

@@ -127,6 +127,7 @@ func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(),
 		Rand: p.Rand, NewKey: p.NewKey, Listeners: p.custom, Nodes: nodes,
 	}
+	in.ClusterCACert.Labels, in.ClusterCACert.Annotations = model.ClusterCACertMetadata(p.kafka)
 	for _, pod := range p.nodePods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})
 	}

@@ -173,8 +173,8 @@ func specOf(s crdSchema) crdSchema {
 	return spec
 }
 
-// onlyRefused are fields that only rejected types of listeners, authentication and authorization have.
-var onlyRefused = []string{"OAuthAuthentication", "ServerAuthorization", "ParentRefs"}
+// onlyRefused are fields that only rejected types of listeners, authentication, authorization and CAs have.
+var onlyRefused = []string{"OAuthAuthentication", "ServerAuthorization", "ParentRefs", "CertManager"}
 
 // fill sets a value, with the enums of its schema. It sets each optional field of a struct with a probability of one half.
 func (g *generator) fill(v reflect.Value, s crdSchema, at fieldPath) {
@@ -245,8 +245,9 @@ func (g *generator) special(v reflect.Value, at fieldPath) bool {
 	case *corev1.ResourceRequirements:
 		*o = g.resources()
 	case *v1.CertificateAuthority:
-		*o = v1.CertificateAuthority{GenerateSecretOwnerReference: new(g.maybe(2)), GenerateCertificateAuthority: oneOf(g, nil, new(true)),
-			ValidityDays: new(int32(100 + g.rand.Intn(1000))), RenewalDays: new(int32(1 + g.rand.Intn(99))),
+		*o = v1.CertificateAuthority{Type: oneOf(g, "", "strimzi"), GenerateSecretOwnerReference: new(g.maybe(2)),
+			GenerateCertificateAuthority: oneOf(g, nil, new(true)),
+			ValidityDays:                 new(int32(100 + g.rand.Intn(1000))), RenewalDays: new(int32(1 + g.rand.Intn(99))),
 			CertificateExpirationPolicy: oneOf(g, "", v1.RenewCertificate, v1.ReplaceKey)}
 	case *v1.Authorization:
 		*o = oneOf(g, v1.Authorization{Type: v1.AuthorizationSimple}, v1.Authorization{Type: v1.AuthorizationCustom,

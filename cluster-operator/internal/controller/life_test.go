@@ -288,7 +288,8 @@ func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
 	w.Expect(set.Annotations).To(HaveKeyWithValue(podset.AnnotationHold, "reconciliation of the Kafka is paused"))
 	w.Expect(w.pods("pool")).To(Equal(before))
 	w.get(k, "my-cluster")
-	paused := ConsistOf(And(HaveField("Type", "ReconciliationPaused"), HaveField("Status", "True")))
+	paused := And(ContainElement(And(HaveField("Type", "ReconciliationPaused"), HaveField("Status", "True"))),
+		HaveEach(HaveField("Type", Or(Equal("ReconciliationPaused"), Equal("Warning")))))
 	w.Expect(k.Status.Conditions).To(paused)
 	w.Expect(w.pool("pool").Status.Conditions).To(paused)
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,7 +98,7 @@ func heap(jvm v1.JvmOptions, resources *corev1.ResourceRequirements) string {
 		return strings.Join(options, " ")
 	}
 	if memory := memoryOf(resources); memory > 0 {
-		size := min(memory/2, maxHeap)
+		size := max(min(memory/2, maxHeap), HeapSize(jvm.Xms)) // Java does not start with a maximum below -Xms
 		if jvm.Xms == "" {
 			options = append(options, fmt.Sprintf("-Xms%dK", size>>10))
 		}
@@ -107,6 +108,22 @@ func heap(jvm v1.JvmOptions, resources *corev1.ResourceRequirements) string {
 		options = append(options, "-Xms128M")
 	}
 	return strings.Join(options, " ")
+}
+
+// HeapSize returns the bytes of a value of -Xms or -Xmx, 0 for none.
+func HeapSize(text string) int64 {
+	digits := strings.TrimRight(text, "mMgG")
+	size, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	switch strings.ToLower(text[len(digits):]) {
+	case "m":
+		return size << 20
+	case "g":
+		return size << 30
+	}
+	return size
 }
 
 // memoryOf returns a container's memory in bytes: its limit, else its request, else 0.
@@ -143,9 +160,9 @@ func performance(jvm v1.JvmOptions) string {
 	for _, key := range keys {
 		switch v := jvm.XX[key]; {
 		case key == "InitialRAMPercentage" || key == "MaxRAMPercentage": // with the heap
-		case v == "true":
+		case strings.EqualFold(v, "true"):
 			options = append(options, "-XX:+"+key)
-		case v == "false":
+		case strings.EqualFold(v, "false"):
 			options = append(options, "-XX:-"+key)
 		default:
 			options = append(options, "-XX:"+key+"="+v)

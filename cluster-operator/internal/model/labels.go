@@ -16,8 +16,8 @@ const ManagedBy = "kafka-operators-cluster-operator"
 
 // The values of strimzi.io/component-type.
 const (
-	componentKafka         = podset.ComponentKafka
-	componentTopicOperator = "entity-topic-operator"
+	componentKafka          = podset.ComponentKafka
+	componentEntityOperator = "entity-operator"
 )
 
 // labels returns the labels of an object that belongs to a component, with those of the user's object that are copied.
@@ -109,3 +109,13 @@ func Owner(kafka *v1.Kafka) metav1.OwnerReference {
 
 // SecretLabels returns the labels of the Secrets of a Kafka, without those that describe their contents.
 func SecretLabels(in Input) map[string]string { return (&cluster{in}).kafkaLabels() }
+
+// ClusterCACertMetadata returns the labels and annotations of the user's for the Secret with the certificates of the cluster CA.
+func ClusterCACertMetadata(kafka *v1.Kafka) (labels, annotations map[string]string) {
+	if t := kafka.Spec.Kafka.Template; t != nil {
+		m := metav1.ObjectMeta{}
+		applyTemplate(&m, t.ClusterCaCert)
+		labels, annotations = m.Labels, m.Annotations
+	}
+	return labels, annotations
+}

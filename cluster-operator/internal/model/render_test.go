@@ -441,12 +441,31 @@ func TestHeap(t *testing.T) {
 	}{
 		"neither":          {want: "-Xms128M"},
 		"as the user says": {jvm: v1.JvmOptions{Xms: "1g", Xmx: "2g"}, resources: memory("8Gi"), want: "-Xms1g -Xmx2g"},
+		"not below -Xms":   {jvm: v1.JvmOptions{Xms: "4g"}, resources: memory("4Gi"), want: "-Xms4g -Xmx4194304K"},
+		"more than 5 GiB":  {jvm: v1.JvmOptions{Xms: "6144M"}, resources: memory("64Gi"), want: "-Xms6144M -Xmx6291456K"},
+		"a small -Xms":     {jvm: v1.JvmOptions{Xms: "1073741824"}, resources: memory("8Gi"), want: "-Xms1073741824 -Xmx4194304K"},
+		"only -Xms":        {jvm: v1.JvmOptions{Xms: "4g"}, want: "-Xms4g"},
 		"half of it":       {resources: memory("2Gi"), want: "-Xms1048576K -Xmx1048576K"},
 		"at most 5 GiB":    {resources: memory("64Gi"), want: "-Xms5242880K -Xmx5242880K"},
 		"a percentage": {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70"}}, resources: memory("2Gi"),
 			want: "-XX:MaxRAMPercentage=70"},
 	} {
 		if got := heap(c.jvm, c.resources); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestOptionsOfJava(t *testing.T) {
+	for name, c := range map[string]struct {
+		xx   map[string]string
+		want string
+	}{
+		"switches, in any case": {map[string]string{"UseG1GC": "True", "UseZGC": "FALSE", "UseNUMA": "true"},
+			"-XX:+UseG1GC -XX:+UseNUMA -XX:-UseZGC"},
+		"unlocked before its use": {map[string]string{"A": "1", "UnlockDiagnosticVMOptions": "true"}, "-XX:+UnlockDiagnosticVMOptions -XX:A=1"},
+	} {
+		if got := performance(v1.JvmOptions{XX: c.xx}); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

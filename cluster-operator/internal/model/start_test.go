@@ -22,17 +22,20 @@ esac
 func TestNodesStartWithoutAnExporterThatDoesNot(t *testing.T) {
 	const format, agentAndFormat, kafka, agentAndKafka = "format", "agent format", "kafka", "agent kafka"
 	for name, c := range map[string]struct {
-		env   []string
-		runs  []string
-		fails bool
+		env       []string
+		runs      []string
+		fails     bool
+		classpath string
 	}{
-		"no exporter": {nil, []string{format, kafka}, false},
-		"an exporter": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true"}, []string{agentAndFormat, agentAndKafka}, false},
-		"an exporter that does not start": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1"},
-			[]string{agentAndFormat, format, kafka}, false},
-		"storage that can't be formatted": {[]string{"FORMAT_FAILS=1"}, []string{format}, true},
-		"neither": {[]string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1", "FORMAT_FAILS=1"}, []string{agentAndFormat, format},
-			true},
+		"no exporter": {runs: []string{format, kafka}},
+		"an exporter": {env: []string{"KAFKA_JMX_EXPORTER_ENABLED=true"}, runs: []string{agentAndFormat, agentAndKafka}},
+		"an exporter that does not start": {env: []string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1"},
+			runs: []string{agentAndFormat, format, kafka}},
+		"storage that can't be formatted": {env: []string{"FORMAT_FAILS=1"}, runs: []string{format}, fails: true},
+		"neither": {env: []string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1", "FORMAT_FAILS=1"}, runs: []string{agentAndFormat, format},
+			fails: true},
+		"classes of the user": {env: []string{"CLASSPATH=/mnt/plugin/a.jar:/mnt/plugin/lib/*"}, runs: []string{format, kafka},
+			classpath: "/mnt/plugin/a.jar:/mnt/plugin/lib/*:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -57,6 +60,7 @@ func TestNodesStartWithoutAnExporterThatDoesNot(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			var runs []string
 			for line := range strings.Lines(string(text)) {
+				g.Expect(line).To(ContainSubstring(" -cp " + c.classpath + dir + "/libs/* kafka."))
 				run := kafka
 				if strings.Contains(line, "StorageTool format") {
 					run = format

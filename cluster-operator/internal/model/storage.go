@@ -99,10 +99,10 @@ func (v volume) podVolume(pod string) corev1.Volume {
 }
 
 // class returns the storage class of one node's volume, nil for the Kubernetes cluster's default, "" for none; overrides stand in older
-// manifests.
+// manifests. One without a class changes nothing.
 func (v volume) class(node int32) *string {
 	for _, o := range v.Overrides {
-		if o.Broker != nil && *o.Broker == node {
+		if o.Broker != nil && *o.Broker == node && o.Class != nil {
 			return o.Class
 		}
 	}

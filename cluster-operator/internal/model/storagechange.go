@@ -101,28 +101,31 @@ func volumeChange(before, after volume, nodes []int32) []string {
 	no := func(what, from, to string) {
 		refused = append(refused, fmt.Sprintf("the %s of volume %d can't change from %q to %q", what, before.id(), from, to))
 	}
-	if before.Type != after.Type {
+	switch {
+	case before.Type != after.Type:
 		no("type", string(before.Type), string(after.Type))
-	}
-	if !equality.Semantic.DeepEqual(before.Class, after.Class) {
-		no("class", value(before.Class, "default"), value(after.Class, "default"))
-	} else {
-		for _, n := range nodes {
-			if from, to := before.class(n), after.class(n); !equality.Semantic.DeepEqual(from, to) {
-				no(fmt.Sprintf("class for node %d", n), value(from, "default"), value(to, "default"))
+	case before.Type == v1.StorageEphemeral: // fields of claims have no effect
+		if before.SizeLimit != after.SizeLimit {
+			no("sizeLimit", before.SizeLimit, after.SizeLimit)
+		}
+	default:
+		if !equality.Semantic.DeepEqual(before.Class, after.Class) {
+			no("class", value(before.Class, "default"), value(after.Class, "default"))
+		} else {
+			for _, n := range nodes {
+				if from, to := before.class(n), after.class(n); !equality.Semantic.DeepEqual(from, to) {
+					no(fmt.Sprintf("class for node %d", n), value(from, "default"), value(to, "default"))
+				}
 			}
 		}
-	}
-	if !maps.Equal(before.Selector, after.Selector) {
-		no("selector", fmt.Sprint(before.Selector), fmt.Sprint(after.Selector))
-	}
-	if before.SizeLimit != after.SizeLimit {
-		no("sizeLimit", before.SizeLimit, after.SizeLimit)
-	}
-	from, errFrom := v1.ParseQuantity(before.Size)
-	to, errTo := v1.ParseQuantity(after.Size)
-	if before.Type == v1.StoragePersistentClaim && (errFrom != nil || errTo != nil || to.Cmp(from) < 0) {
-		no("size", before.Size, after.Size)
+		if !maps.Equal(before.Selector, after.Selector) {
+			no("selector", fmt.Sprint(before.Selector), fmt.Sprint(after.Selector))
+		}
+		from, errFrom := v1.ParseQuantity(before.Size)
+		to, errTo := v1.ParseQuantity(after.Size)
+		if errFrom != nil || errTo != nil || to.Cmp(from) < 0 {
+			no("size", before.Size, after.Size)
+		}
 	}
 	return refused
 }

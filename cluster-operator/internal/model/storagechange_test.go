@@ -55,11 +55,14 @@ func TestChangesOfStorage(t *testing.T) {
 			`the class of volume 0 can't change from "default" to "fast"`},
 		"another class for a node": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(3) }),
 			`the class for node 3 of volume 0 can't change from "default" to "fast"`},
+		"an override without a class": {edited(func(v *v1.StorageVolume) {
+			v.Overrides = []v1.StorageOverride{{Broker: new(int32(3))}}
+		}), ""},
 		"another class for a node that there is not": {edited(func(v *v1.StorageVolume) { v.Overrides = classOf(4) }), ""},
 		"another selector": {edited(func(v *v1.StorageVolume) { v.Selector = map[string]string{"a": "b"} }),
 			`the selector of volume 0 can't change from "map[]" to "map[a:b]"`},
 		"a size limit": {edited(func(v *v1.StorageVolume) { v.SizeLimit = "1Gi" }),
-			`the sizeLimit of volume 0 can't change from "" to "1Gi"`},
+			""},
 		"an id twice":                 {jbod(claimed(0, "1Gi"), claimed(0, "1Gi")), "id 0 is used by two volumes"},
 		"the metadata on two":         {jbod(shared(0), shared(1)), "only one volume can hold the metadata (kraftMetadata: shared)"},
 		"a size that is not a number": {jbod(claimed(0, "much")), `the size of volume 0 can't change from "1Gi" to "much"`},
@@ -75,6 +78,33 @@ func TestChangesOfStorage(t *testing.T) {
 			g.Expect(refused).To(Equal([]string{c.refused}))
 			g.Expect(accepted).To(Equal(before))
 		})
+	}
+}
+
+func TestFieldsOfOtherTypesOfStorageMayChange(t *testing.T) {
+	ephemeral := v1.Storage{Type: v1.StorageEphemeral, SizeLimit: "1Gi"}
+	single := v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}
+	for name, c := range map[string]struct {
+		before v1.Storage
+		edit   func(*v1.Storage)
+	}{
+		"of claims, ephemeral": {ephemeral, func(s *v1.Storage) {
+			s.Size, s.Class, s.Selector = "much", new("fast"), map[string]string{"a": "b"}
+			s.Overrides = []v1.StorageOverride{{Broker: new(int32(3)), Class: new("fast")}}
+		}},
+		"sizeLimit of a claim": {single, func(s *v1.Storage) { s.SizeLimit = "2Gi" }},
+		"volumes of a claim":   {single, func(s *v1.Storage) { s.Volumes = []v1.StorageVolume{claimed(0, "7Gi")} }},
+		"a claim's of jbod": {jbod(claimed(0, "1Gi")), func(s *v1.Storage) {
+			s.Size, s.Class, s.Selector, s.SizeLimit = "much", new("fast"), map[string]string{"a": "b"}, "3Gi"
+		}},
+	} {
+		wanted := *c.before.DeepCopy()
+		c.edit(&wanted)
+		for _, change := range [][2]v1.Storage{{c.before, wanted}, {wanted, c.before}} {
+			accepted, refused := AcceptStorage(change[0], change[1], []int32{3})
+			NewWithT(t).Expect(refused).To(BeEmpty(), name)
+			NewWithT(t).Expect(accepted).To(Equal(change[1]), name)
+		}
 	}
 }
 
@@ -179,6 +209,15 @@ func TestTheStorageClassOfAVolume(t *testing.T) {
 			g.Expect(found).To(BeNumerically(">", 0))
 		})
 	}
+}
+
+func TestOverridesOfTheStorageClass(t *testing.T) {
+	v := volume{StorageVolume: v1.StorageVolume{Class: new("slow"), Overrides: []v1.StorageOverride{
+		{Broker: new(int32(0))}, {Broker: new(int32(1)), Class: new("fast")}, {Broker: new(int32(0)), Class: new("")}, {Class: new("any")}}}}
+	g := NewWithT(t)
+	g.Expect([]string{*v.class(0), *v.class(1), *v.class(2)}).To(Equal([]string{"", "fast", "slow"}))
+	v.Overrides = v.Overrides[:1]
+	g.Expect(*v.class(0)).To(Equal("slow"))
 }
 
 func TestARefusedStorageChangeStillKeepsVolumes(t *testing.T) {

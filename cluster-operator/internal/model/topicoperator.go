@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,9 @@ import (
 
 // topicOperatorPort is where the topic operator serves its health and metrics.
 const topicOperatorPort = 8080
+
+// defaultStartup gives the topic operator two minutes to start. Source: Strimzi.
+var defaultStartup = &v1.Probe{PeriodSeconds: new(int32(10)), FailureThreshold: new(int32(12))}
 
 // WantsTopicOperator reports whether a Kafka has a topic operator in its spec.
 func WantsTopicOperator(kafka *v1.Kafka) bool {
@@ -45,7 +49,7 @@ func (c *cluster) entityTemplate() v1.EntityOperatorTemplate {
 }
 
 func (c *cluster) topicOperatorMeta(name string, t *v1.ResourceTemplate) metav1.ObjectMeta {
-	return c.meta(name, c.labels("entity-operator", componentTopicOperator, c.Kafka), t)
+	return c.meta(name, c.labels("entity-operator", componentEntityOperator, c.Kafka), t)
 }
 
 func (c *cluster) topicOperatorAccount() *corev1.ServiceAccount {
@@ -116,7 +120,7 @@ func (c *cluster) topicOperatorDisruptionBudget() *policyv1.PodDisruptionBudget 
 
 func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 	t := value(c.entityTemplate().Pod, v1.PodTemplate{})
-	labels := c.labels("entity-operator", componentTopicOperator, c.Kafka)
+	labels := c.labels("entity-operator", componentEntityOperator, c.Kafka)
 	pod := metav1.ObjectMeta{Labels: labels}
 	applyTemplate(&pod, &v1.ResourceTemplate{Metadata: t.Metadata})
 	deployment := &v1.ResourceTemplate{}
@@ -157,10 +161,8 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
 		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
+		StartupProbe:    httpProbe(cmp.Or(o.StartupProbe, defaultStartup), "/healthy"),
 		SecurityContext: c.containerSecurity(t.SecurityContext), VolumeMounts: t.VolumeMounts,
-	}
-	if o.StartupProbe != nil {
-		k.StartupProbe = httpProbe(o.StartupProbe, "/healthy")
 	}
 	if o.Resources != nil {
 		k.Resources = *o.Resources

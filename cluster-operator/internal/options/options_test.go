@@ -55,6 +55,10 @@ func TestLabelsThatAreNotCopied(t *testing.T) {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
+	o, err := parse(t, map[string]string{"STRIMZI_LABELS_EXCLUSION_PATTERN": "team|cost"})
+	if err != nil || !o.ExcludedLabels("team") || !o.ExcludedLabels("cost") || o.ExcludedLabels("teams") || o.ExcludedLabels("my-team") {
+		t.Errorf("a pattern matches a part of a key: %v", err)
+	}
 }
 
 func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {

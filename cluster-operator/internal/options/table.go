@@ -85,7 +85,8 @@ func (o *Options) made() []settings.Setting {
 				"namespace."},
 		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN", Default: `^(app\.kubernetes\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`,
 			Parse: settings.Into(&o.ExcludedLabels, pattern),
-			Doc:   "A regular expression (RE2): matching labels of Kafka and KafkaNodePool objects are not copied to the created objects."},
+			Doc: "A regular expression (RE2): labels of Kafka and KafkaNodePool objects whose whole key it matches are not copied to the created " +
+				"objects."},
 		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, settings.Text),
 			Doc: "The DNS domain of the Kubernetes cluster."},
 	}
@@ -146,6 +147,13 @@ func withoutEffect() []settings.Setting {
 		{"STRIMZI_DEFAULT_KAFKA_INIT_IMAGE", "Kafka's image formats the volumes; the JMX exporter comes from the operator's own image."},
 		{"STRIMZI_DEFAULT_KAFKA_EXPORTER_IMAGE", "Kafka Exporter is not supported."},
 		{"STRIMZI_DEFAULT_CRUISE_CONTROL_IMAGE", "Cruise Control is not supported."},
+		{"STRIMZI_DEFAULT_KAFKA_BRIDGE_IMAGE", "KafkaBridge is not supported."},
+		{"STRIMZI_DEFAULT_KANIKO_EXECUTOR_IMAGE", "KafkaConnect is not supported."},
+		{"STRIMZI_DEFAULT_MAVEN_BUILDER", "KafkaConnect is not supported."},
+		{"STRIMZI_KAFKA_CONNECT_IMAGES", "KafkaConnect is not supported."},
+		{"STRIMZI_KAFKA_MIRROR_MAKER_2_IMAGES", "KafkaMirrorMaker2 is not supported."},
+		{"STRIMZI_CUSTOM_KAFKA_LABELS", "Pods of nodes get labels from `template.pod.metadata.labels`."},
+		{"STRIMZI_CUSTOM_ENTITY_OPERATOR_LABELS", "The topic operator's pod gets labels from `entityOperator.template.pod.metadata.labels`."},
 		{"STRIMZI_FEATURE_GATES", "There are no feature gates."},
 		{"STRIMZI_POD_SET_CONTROLLER_WORK_QUEUE_SIZE", "The queue holds each StrimziPodSet at most once."},
 		{"STRIMZI_OPERATOR_NAME", "Logs and metrics carry the pod's name."},
@@ -178,7 +186,10 @@ func pattern(text string) (func(string) bool, error) {
 	}
 	// Strimzi's own default looks ahead, which RE2 does not; app.kubernetes.io/part-of is never copied here anyway.
 	text = strings.ReplaceAll(text, "(?!part-of)", "")
-	re, err := regexp.Compile(text)
+	if _, err := regexp.Compile(text); err != nil {
+		return nil, err
+	}
+	re, err := regexp.Compile("^(?:" + text + ")$") // as Java's Matcher.matches
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,11 @@ package pki
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -11,7 +14,7 @@ import (
 // decide chooses what is done about a CA in this pass: the first that applies.
 func (a *authority) decide(in *Input, w *world, windows schedule) error {
 	if !a.config.Generate {
-		return a.decideSupplied(in)
+		return a.decideSupplied(in, w)
 	}
 	replace := a.forced(a.keySecret, v1.AnnotationForceReplace)
 	switch {
@@ -100,7 +103,7 @@ func (a *authority) decideMaintenance(in *Input, windows schedule, replace bool)
 func (a *authority) due() time.Time { return a.cert().NotAfter.Add(-a.config.renewal()) }
 
 // decideSupplied checks a CA that the user supplies. Source of the messages: Strimzi.
-func (a *authority) decideSupplied(in *Input) error {
+func (a *authority) decideSupplied(in *Input, w *world) error {
 	fail := func(format string, args ...any) error {
 		return &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(format, args...)}
 	}
@@ -127,16 +130,27 @@ func (a *authority) decideSupplied(in *Input) error {
 		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret,
 			entryCert, a.kind.certSecret)
 	}
-	var missing []string
-	if !a.hasKeyGeneration {
-		missing = append(missing, v1.AnnotationCAKeyGeneration+" on Secret "+a.kind.keySecret)
-	}
-	if !a.hasGeneration {
-		missing = append(missing, v1.AnnotationCACertGeneration+" on Secret "+a.kind.certSecret)
-	}
-	if len(missing) > 0 {
+	if missing := a.missingGenerations(w); len(missing) > 0 {
 		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
 	}
 	a.set(Supplied, "the user supplies this CA")
 	return nil
+}
+
+// missingGenerations are the annotations with generations that a user's Secrets lack.
+func (a *authority) missingGenerations(w *world) (missing []string) {
+	if !a.hasKeyGeneration && !w.startsAt0(a.keySecret, v1.AnnotationCAKeyGeneration, w.seenKey(a)) {
+		missing = append(missing, v1.AnnotationCAKeyGeneration+" on Secret "+a.kind.keySecret)
+	}
+	if !a.hasGeneration && !w.startsAt0(a.certSecret, v1.AnnotationCACertGeneration, w.seenCert(a)) {
+		missing = append(missing, v1.AnnotationCACertGeneration+" on Secret "+a.kind.certSecret)
+	}
+	return missing
+}
+
+// startsAt0 reports whether a generation that a user's Secret lacks counts as 0, as in Strimzi: it is known that no node has had another.
+// A replaced CA then needs the annotation, as it does beside a 0.
+func (w *world) startsAt0(secret *corev1.Secret, annotation string, seen int) bool {
+	_, set := secret.Annotations[annotation]
+	return !set && seen <= 0 && w.podsKnown && !slices.ContainsFunc(w.leaves, func(l *leaf) bool { return l.unknown })
 }

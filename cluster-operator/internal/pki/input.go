@@ -49,6 +49,11 @@ type CAConfig struct {
 	ReplaceKey bool
 }
 
+// Metadata are labels and annotations.
+type Metadata struct {
+	Labels, Annotations map[string]string
+}
+
 // Node is a node that needs a certificate.
 type Node struct {
 	// PodName names the pod, its Secret and the entries in it.
@@ -79,6 +84,8 @@ type Input struct {
 	Labels map[string]string
 
 	ClusterCA, ClientsCA CAConfig
+	// ClusterCACert has labels and annotations of the user's for the Secret with the certificates of the cluster CA.
+	ClusterCACert Metadata
 	// Windows are the times when certificates may be renewed, as Quartz cron expressions in GMT. None means always.
 	Windows []string
 	// PKCS12 adds the certificates of CAs as PKCS #12 stores: ca.p12, with its password in ca.password.

@@ -8,6 +8,8 @@ const (
 	// AnnotationDistrustedKey is the newest key generation that no running node may trust any more; on the Secret that holds the CA's key, and
 	// on pods. Source: docs/decisions/certificates.md.
 	AnnotationDistrustedKey = "kafka-operators.io/distrusted-ca-key-generation"
+	// AnnotationTemplate names the labels and annotations that a Secret has from a template of the user's, in JSON, so that they go with it.
+	AnnotationTemplate = "kafka-operators.io/template"
 )
 
 // Entries of Secrets. Source: Strimzi.

@@ -18,8 +18,8 @@ import (
 // Plan decides what the certificates of a Kafka cluster should be. The error, an *Error where a user or a later read can help, means that
 // nothing may be changed that depends on certificates: what runs keeps running.
 func Plan(in Input) (Result, error) {
-	windows, problems := parseSchedule(in.Windows)
-	r := Result{Problems: problems, PodAnnotations: map[string]map[string]string{}}
+	windows := parseSchedule(in.Windows)
+	r := Result{PodAnnotations: map[string]map[string]string{}}
 	w, err := newWorld(&in)
 	if err != nil {
 		return Result{}, err

@@ -121,8 +121,6 @@ const (
 	ReasonCAExpiring = "CertificateExpiring"
 	// ReasonPostponed: something waits for a maintenance window.
 	ReasonPostponed = "MaintenancePostponed"
-	// ReasonWindow: a maintenance window is not a Quartz cron expression.
-	ReasonWindow = "InvalidMaintenanceWindow"
 	// ReasonRenewal: renewalDays is not less than validityDays.
 	ReasonRenewal = "InvalidRenewalDays"
 	// ReasonOldKeyGone: certificates cannot be made with the old key while not all nodes trust the new one.

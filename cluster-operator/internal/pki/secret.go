@@ -2,6 +2,7 @@ package pki
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,6 +56,9 @@ func base(in *Input, name string, existing *corev1.Secret, c component, owned bo
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
+	if name == ClusterCACertSecret(in.Cluster) {
+		dress(secret, in.ClusterCACert)
+	}
 	maps.Copy(secret.Labels, in.Labels)
 	maps.Copy(secret.Labels, map[string]string{
 		core.LabelKind: core.KindKafka, kafka.LabelCluster: in.Cluster, core.LabelName: c.name, core.LabelComponentType: c.kind,
@@ -62,6 +66,27 @@ func base(in *Input, name string, existing *corev1.Secret, c component, owned bo
 	ownership.MarkName(secret, "Secret")
 	own(in, secret, owned)
 	return secret
+}
+
+// dress gives a Secret the labels and annotations of the user's template, and takes those away that it had from an earlier one.
+func dress(secret *corev1.Secret, template Metadata) {
+	var had struct{ Labels, Annotations []string }
+	_ = json.Unmarshal([]byte(secret.Annotations[AnnotationTemplate]), &had) // what is unreadable names nothing
+	for _, key := range had.Labels {
+		delete(secret.Labels, key)
+	}
+	for _, key := range append(had.Annotations, AnnotationTemplate) {
+		delete(secret.Annotations, key)
+	}
+	if len(template.Labels)+len(template.Annotations) == 0 {
+		return
+	}
+	maps.Copy(secret.Labels, template.Labels)
+	maps.Copy(secret.Annotations, template.Annotations)
+	had.Labels, had.Annotations = slices.Sorted(maps.Keys(template.Labels)), slices.Sorted(maps.Keys(template.Annotations))
+	if text, err := json.Marshal(had); err == nil { // it always is
+		secret.Annotations[AnnotationTemplate] = string(text)
+	}
 }
 
 // own makes the Kafka an owner of a Secret, or no owner. Other owners stay.

@@ -302,19 +302,15 @@ type schedule struct {
 	always  bool // none were given
 }
 
-// parseSchedule reads windows. One that is not an expression is a problem and never open, as in Strimzi.
-func parseSchedule(expressions []string) (schedule, []Problem) {
+// parseSchedule reads windows. One that is not an expression never opens, as in Strimzi.
+func parseSchedule(expressions []string) schedule {
 	s := schedule{always: len(expressions) == 0}
-	var problems []Problem
 	for _, expression := range expressions {
-		w, err := ParseWindow(expression)
-		if err != nil {
-			problems = append(problems, Problem{ReasonWindow, "spec.maintenanceTimeWindows: " + err.Error() + "; the window never opens"})
-			continue
+		if w, err := ParseWindow(expression); err == nil {
+			s.windows = append(s.windows, w)
 		}
-		s.windows = append(s.windows, w)
 	}
-	return s, problems
+	return s
 }
 
 func (s schedule) open(t time.Time) bool {

@@ -97,7 +97,7 @@ func TestMayRenew(t *testing.T) {
 		"never opens":                         {[]string{"nonsense"}, 20 * 24 * time.Hour, false},
 		"never opens, last chance":            {[]string{"nonsense"}, 2 * 24 * time.Hour, true},
 	} {
-		s, _ := parseSchedule(tc.windows)
+		s := parseSchedule(tc.windows)
 		if got := s.mayRenew(now, now.Add(tc.left)); got != tc.want {
 			t.Errorf("%s: mayRenew() = %t, want %t", name, got, tc.want)
 		}

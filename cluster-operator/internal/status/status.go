@@ -325,6 +325,13 @@ func Paused(kafka *v1.Kafka, now time.Time) v1.KafkaStatus {
 	return s
 }
 
+// paused keeps warnings, as Strimzi does: what they name is not repaired by the pause.
 func paused(before []v1.Condition, now time.Time) []v1.Condition {
-	return Stamp([]v1.Condition{{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}}, before, now)
+	var conditions []v1.Condition
+	for _, c := range before {
+		if c.Type == v1.ConditionWarning {
+			conditions = append(conditions, c)
+		}
+	}
+	return Stamp(append(conditions, v1.Condition{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}), before, now)
 }

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -16,8 +17,29 @@ const (
 // authorities checks who may do what, and how certificates are renewed.
 func (f *findings) authorities() {
 	f.authorization()
-	f.renewal(".spec.clusterCa", f.Kafka.Spec.ClusterCa)
-	f.renewal(".spec.clientsCa", f.Kafka.Spec.ClientsCa)
+	for _, ca := range []struct {
+		path string
+		spec *v1.CertificateAuthority
+	}{{".spec.clusterCa", f.Kafka.Spec.ClusterCa}, {".spec.clientsCa", f.Kafka.Spec.ClientsCa}} {
+		f.issuer(ca.path, or(ca.spec, v1.CertificateAuthority{}))
+		f.renewal(ca.path, ca.spec)
+	}
+}
+
+// issuer refuses other issuers than the operator: certificates would be signed by a CA that clients do not trust. Strimzi's names changed.
+func (f *findings) issuer(path string, ca v1.CertificateAuthority) {
+	field := ""
+	switch {
+	case ca.Type != "" && ca.Type != "strimzi" && ca.Type != "strimzi.io":
+		field = fmt.Sprintf("type: %s", ca.Type)
+	case ca.CertManager != nil:
+		field = "certManager"
+	default:
+		return
+	}
+	f.fail("IssuerUnsupported", v1.ReasonUnsupportedField, "%s.%s is not supported, only certificates that the operator issues: remove it. "+
+		"To issue them with a CA of your own, set generateCertificateAuthority: false and provide its Secrets; for clients alone, set "+
+		"configuration.brokerCertChainAndKey of listeners", path, field)
 }
 
 func (f *findings) renewal(path string, ca *v1.CertificateAuthority) {
@@ -50,6 +72,7 @@ func (f *findings) authorization() {
 		if a.AuthorizerClass == "" {
 			f.invalid("AuthorizerMissing", "authorization of type custom needs an authorizerClass")
 		}
+		f.classes("spec.kafka.authorization.authorizerClass", a.AuthorizerClass)
 	}
 	for _, user := range a.SuperUsers {
 		if user == "" || strings.ContainsAny(user, ";\n\r") {

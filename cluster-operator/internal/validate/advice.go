@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,25 @@ func (f *findings) advice() {
 		"A Kafka cluster with a single controller node and ephemeral storage will lose data after any restart or rolling update.")
 	f.quorum(controllers)
 	f.oldMetadata()
+	f.racks()
+}
+
+// racks warns of brokers whose rack is in an environment variable that nothing sets, as far as is known.
+func (f *findings) racks() {
+	r := or(f.cluster().Rack, v1.Rack{})
+	if r.Type != v1.RackEnvironmentVariable {
+		return
+	}
+	own := or(f.cluster().Template, v1.KafkaClusterTemplate{}).KafkaContainer
+	for _, p := range f.Pools {
+		t := cmp.Or(or(p.Spec.Template, v1.KafkaNodePoolTemplate{}).KafkaContainer, own, &v1.ContainerTemplate{})
+		sets := slices.ContainsFunc(t.Env, func(e v1.ContainerEnvVar) bool { return e.Name == r.EnvVarName })
+		if slices.Contains(p.Spec.Roles, v1.RoleBroker) && !sets {
+			f.warnOf(p, "RackUnset", v1.ReasonInvalidConfiguration,
+				"The rack of brokers is in the environment variable %s (.spec.kafka.rack.envVarName), which no template.kafkaContainer.env sets for "+
+					"KafkaNodePool %s: unless the image sets it, all of its brokers have the same rack", r.EnvVarName, p.Name)
+		}
+	}
 }
 
 // lossy warns if the only node with a role keeps nothing.

@@ -25,6 +25,7 @@ var factors = []string{"default.replication.factor", "offsets.topic.replication.
 
 // config checks what is wanted of Kafka against what its version takes, and against the number of brokers.
 func (f *findings) config() {
+	f.ciphers()
 	table, _ := configdef.For(f.version())
 	brokers := f.count(v1.RoleBroker)
 	for _, key := range slices.Sorted(maps.Keys(f.cluster().Config)) {
@@ -33,6 +34,7 @@ func (f *findings) config() {
 			continue
 		}
 		value, err := f.cluster().Config[key].Text()
+		f.onlyStrimzi("spec.kafka.config."+key, value, f.configured)
 		switch {
 		case !configKey.MatchString(key):
 			f.configured("ConfigKey", "%q is not a key of Kafka's configuration", key)

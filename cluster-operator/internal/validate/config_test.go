@@ -63,6 +63,32 @@ func TestWrongConfig(t *testing.T) {
 		Message: badConfig("num.partitions has the value null: null has no text form")}}))
 }
 
+func TestCipherSuitesForTheNodesOwnCertificates(t *testing.T) {
+	const rsa, ec, tls13 = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_AES_256_GCM_SHA384"
+	suites := func(suites, protocols string) string {
+		if protocols != "" {
+			protocols = ", ssl.enabled.protocols: " + protocols
+		}
+		return configured("ssl.cipher.suites: " + suites + protocols)
+	}
+	refused := func(name, changes, works string) wrong {
+		return wrong{name: name, changes: changes, code: "CiphersUnusable", message: badConfig("ssl.cipher.suites has no cipher suite for the " +
+			"nodes' own certificates, which have EC keys, so that nodes can't connect to each other: add " + works)}
+	}
+	expectErrors(t, []wrong{
+		refused("RSA", suites(rsa, ""), tls13+" (TLSv1.3) or "+ec+" (TLSv1.2)"),
+		refused("RSA, TLS 1.2", suites(rsa, "TLSv1.2"), ec+" (TLSv1.2)"),
+		refused("suites of TLS 1.3, TLS 1.2", suites(tls13, "TLSv1.2"), ec+" (TLSv1.2)"),
+		refused("suites of TLS 1.2, TLS 1.3", suites(ec, "TLSv1.3"), tls13+" (TLSv1.3)"),
+	})
+	for _, good := range []string{
+		suites(`"`+rsa+", "+tls13+`"`, ""), suites("["+rsa+", "+ec+"]", "TLSv1.2"), suites("TLS_CHACHA20_POLY1305_SHA256", "[TLSv1.3]"),
+		suites(rsa, "TLSv1.1"), suites(`""`, ""), suites(`"${strimzienv:SUITES}"`, ""), suites(tls13, `"${strimzienv:PROTOCOLS}"`),
+	} {
+		NewWithT(t).Expect(Validate(input(t, good)).Errors).To(BeEmpty(), good)
+	}
+}
+
 func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
 	one := func(entries string) string {
 		return configured("default.replication.factor: 1, min.insync.replicas: 1, "+entries) + "\npools: {broker: {spec: {replicas: 1}}}"
@@ -85,9 +111,10 @@ func TestReplicationThatNoClusterOfThisSizeHas(t *testing.T) {
 
 func TestGoodConfig(t *testing.T) {
 	for name, entries := range map[string]string{
-		"of a plugin":             `my.plugin.setting: anything`,
-		"by a provider":           `num.partitions: "${env:PARTITIONS}", offsets.topic.replication.factor: "${env:REPLICAS}"`,
-		"exceptions of forbidden": `ssl.cipher.suites: a, broker.heartbeat.interval.ms: 1000, controller.quorum.fetch.timeout.ms: 3000`,
+		"of a plugin":   `my.plugin.setting: anything`,
+		"by a provider": `num.partitions: "${env:PARTITIONS}", offsets.topic.replication.factor: "${env:REPLICAS}"`,
+		"exceptions of forbidden": `ssl.cipher.suites: TLS_AES_256_GCM_SHA384, broker.heartbeat.interval.ms: 1000, ` +
+			`controller.quorum.fetch.timeout.ms: 3000`,
 		"of an existing listener": `listener.name.tls-9093.max.connections: 7`,
 		"numbers as text":         `num.partitions: "7", auto.create.topics.enable: "FALSE"`,
 		"providers":               `config.providers: "env", config.providers.env.class: a`,

@@ -18,6 +18,7 @@ const setByOperator = "the operator sets it"
 func (f *findings) keys() {
 	own := or(f.cluster().Template, v1.KafkaClusterTemplate{})
 	f.javaOptions(nil, "spec.kafka.jvmOptions", f.cluster().JvmOptions)
+	f.heaps()
 	var ownVariables []string
 	for _, p := range f.Pools {
 		f.javaOptions(p, "spec.jvmOptions", p.Spec.JvmOptions)
@@ -61,6 +62,28 @@ func (f *findings) javaOptions(p *v1.KafkaNodePool, path string, o *v1.JvmOption
 	}
 }
 
+// heaps refuses heaps with which Java does not start. The Kafka's options are for pools that have none.
+func (f *findings) heaps() {
+	shared := false
+	for _, p := range f.Pools {
+		if p.Spec.JvmOptions != nil {
+			f.heap("spec.jvmOptions of KafkaNodePool "+p.Name, *p.Spec.JvmOptions)
+		} else {
+			shared = true
+		}
+	}
+	if shared {
+		f.heap("spec.kafka.jvmOptions", or(f.cluster().JvmOptions, v1.JvmOptions{}))
+	}
+}
+
+func (f *findings) heap(path string, o v1.JvmOptions) {
+	if o.Xmx != "" && model.HeapSize(o.Xms) > model.HeapSize(o.Xmx) {
+		f.invalid("HeapTooSmall", "-Xms %s is more than -Xmx %s in %s, and Java does not start with that: make -Xmx larger or -Xms smaller",
+			o.Xms, o.Xmx, path)
+	}
+}
+
 // variables names environment variables of a template that the operator sets.
 func (f *findings) variables(p *v1.KafkaNodePool, path string, t *v1.ContainerTemplate, own []string) {
 	for i, e := range or(t, v1.ContainerTemplate{}).Env {
@@ -90,7 +113,8 @@ func (f *findings) listenerConfig(path string, l v1.Listener) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(a.ListenerConfig)) {
-		_, err := a.ListenerConfig[key].Text()
+		text, err := a.ListenerConfig[key].Text()
+		f.onlyStrimzi(path+".listenerConfig."+key, text, f.listener)
 		switch {
 		case !configKey.MatchString(key):
 			f.listener("ListenerConfigKey", "%q in the listenerConfig of listener %s is not a key of Kafka's configuration", key, l.Name)

@@ -114,3 +114,20 @@ pools: {broker: {spec: {jvmOptions: {-Xmx: 1g}}}}`,
 		})
 	}
 }
+
+func TestHeapsWithWhichJavaDoesNotStart(t *testing.T) {
+	const advice = ", and Java does not start with that: make -Xmx larger or -Xms smaller"
+	expectErrors(t, []wrong{
+		{name: "of the Kafka", changes: `kafka: {spec: {kafka: {jvmOptions: {-Xms: 4g, -Xmx: 2048M}}}}`, code: "HeapTooSmall",
+			message: "-Xms 4g is more than -Xmx 2048M in spec.kafka.jvmOptions" + advice},
+		{name: "of a pool", changes: `pools: {broker: {spec: {jvmOptions: {-Xms: "2147483649", -Xmx: 2G}}}}`, code: "HeapTooSmall",
+			message: "-Xms 2147483649 is more than -Xmx 2G in spec.jvmOptions of KafkaNodePool broker" + advice},
+	})
+	for _, good := range []string{
+		`kafka: {spec: {kafka: {jvmOptions: {-Xms: 2048m, -Xmx: 2g}}}}`, `kafka: {spec: {kafka: {jvmOptions: {-Xms: 4g}}}}`,
+		`{kafka: {spec: {kafka: {jvmOptions: {-Xms: 4g, -Xmx: 2g}}}}, ` +
+			`pools: {broker: {spec: {jvmOptions: {}}}, controller: {spec: {jvmOptions: {}}}}}`,
+	} {
+		NewWithT(t).Expect(Validate(input(t, good))).To(Equal(Result{}), good)
+	}
+}

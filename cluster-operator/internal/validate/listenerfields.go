@@ -39,7 +39,7 @@ const (
 var fields = slices.Concat([]field{
 	{"useServiceDnsDomain", func(c v1.ListenerConfiguration) bool { return c.UseServiceDNSDomain != nil },
 		[]v1.ListenerType{v1.ListenerInternal, v1.ListenerClusterIP}, "it is not internal or cluster-ip listener"},
-	{"createBootstrapService", func(c v1.ListenerConfiguration) bool { return c.CreateBootstrapService != nil }, balanced,
+	{"createBootstrapService", func(c v1.ListenerConfiguration) bool { return !or(c.CreateBootstrapService, true) }, balanced,
 		"it is not load balancer listener"},
 	{"ipFamilyPolicy", func(c v1.ListenerConfiguration) bool { return c.IPFamilyPolicy != "" }, served, isInternal},
 	{"ipFamilies", func(c v1.ListenerConfiguration) bool { return len(c.IPFamilies) > 0 }, served, isInternal},

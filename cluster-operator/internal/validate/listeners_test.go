@@ -108,11 +108,12 @@ func TestWrongListenersToTheOutside(t *testing.T) {
 				"listeners")},
 		{name: "ingress: no configuration", changes: listening(`{` + ingress + `}`), code: "HostsMissing",
 			message: badListener("listener a is missing a configuration with host properties which are required for Ingress based listeners")},
-		{name: "route without the API", changes: listening(`{name: a, port: 9092, type: route, tls: true}`), code: "RouteUnsupported",
-			message: "The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster c using routes is not possible."},
+		{name: "route", changes: listening(`{name: a, port: 9092, type: route, tls: true}`), code: "RouteUnsupported",
+			reason:  "UnsupportedField",
+			message: "listener a is of type route, which is not supported: use another type, such as loadbalancer or ingress"},
 		{name: "tlsroute", changes: listening(`{name: a, port: 9092, type: tlsroute, tls: true, configuration: {bootstrap: {host: a}, ` +
 			`hostTemplate: "{nodeId}.b", parentRefs: [{name: g}]}}`),
-			code: "TLSRouteUnsupported", reason: "UnsupportedField",
+			code: "RouteUnsupported", reason: "UnsupportedField",
 			message: "listener a is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress"},
 	})
 }
@@ -199,6 +200,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 var settings = []struct{ name, yaml, types, because string }{
 	{"useServiceDnsDomain", `useServiceDnsDomain: true`, "internal cluster-ip", "it is not internal or cluster-ip listener"},
 	{"createBootstrapService", `createBootstrapService: false`, "loadbalancer", "it is not load balancer listener"},
+	{"createBootstrapService", `createBootstrapService: true`, "internal cluster-ip nodeport loadbalancer ingress",
+		"it is not load balancer listener"},
 	{"ipFamilyPolicy", `ipFamilyPolicy: SingleStack`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
 	{"ipFamilies", `ipFamilies: [IPv4]`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},
 	{"publishNotReadyAddresses", `publishNotReadyAddresses: true`, "cluster-ip nodeport loadbalancer ingress", "it is internal listener"},

@@ -137,7 +137,7 @@ func (f *findings) pools() {
 
 // severalDisks reports whether a pool has brokers with several volumes, which the metadata version does not allow yet.
 func (f *findings) severalDisks(p *v1.KafkaNodePool) bool {
-	if !slices.Contains(p.Spec.Roles, v1.RoleBroker) || len(p.Spec.Storage.Volumes) < 2 {
+	if !slices.Contains(p.Spec.Roles, v1.RoleBroker) || len(volumes(p.Spec.Storage)) < 2 {
 		return false
 	}
 	metadata, known := f.metadataWanted()

@@ -1,6 +1,10 @@
 package validate
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
 
 func configMap(name string, data map[string]string) func(*Input) {
 	return func(in *Input) { in.ConfigMaps = map[string]map[string]string{name: data} }
@@ -67,7 +71,16 @@ func TestWrongAccess(t *testing.T) {
 	}
 	const removed = ", which v1 does not define and this operator does not support: use type custom, with an authorizerClass from the " +
 		"image or a volume"
+	issuer := func(name, spec, field string) wrong {
+		return wrong{name: name, changes: `kafka: {spec: {` + spec + `}}`, code: "IssuerUnsupported", reason: "UnsupportedField",
+			message: field + " is not supported, only certificates that the operator issues: remove it. To issue them with a CA of your own, set " +
+				"generateCertificateAuthority: false and provide its Secrets; for clients alone, set configuration.brokerCertChainAndKey of listeners"}
+	}
+	NewWithT(t).Expect(Validate(input(t, `kafka: {spec: {clusterCa: {type: strimzi}, clientsCa: {type: strimzi.io}}}`))).To(Equal(Result{}))
 	expectErrors(t, []wrong{
+		issuer("cert-manager", `clusterCa: {type: cert-manager.io, certManager: {issuerRef: {name: a, kind: Issuer}}}`,
+			".spec.clusterCa.type: cert-manager.io"),
+		issuer("an issuer without a type", `clientsCa: {certManager: {issuerRef: {name: a, kind: Issuer}}}`, ".spec.clientsCa.certManager"),
 		authorization("opa", `{type: opa, url: "http://opa"}`, "AuthorizationRemoved", "UnsupportedField",
 			"authorization is of type opa"+removed),
 		authorization("keycloak", `{type: keycloak, clientId: a}`, "AuthorizationRemoved", "UnsupportedField",

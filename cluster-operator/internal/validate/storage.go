@@ -11,10 +11,15 @@ func volumes(s v1.Storage) []v1.StorageVolume {
 	if s.Type == v1.StorageJBOD {
 		return s.Volumes
 	}
-	return []v1.StorageVolume{{
+	return []v1.StorageVolume{single(s)}
+}
+
+// single is a storage as the single volume that it is unless it is jbod.
+func single(s v1.Storage) v1.StorageVolume {
+	return v1.StorageVolume{
 		Type: s.Type, ID: s.ID, Size: s.Size, Class: s.Class, SizeLimit: s.SizeLimit, Selector: s.Selector, DeleteClaim: s.DeleteClaim,
 		KraftMetadata: s.KraftMetadata, VolumeAttributesClass: s.VolumeAttributesClass, Overrides: s.Overrides,
-	}}
+	}
 }
 
 // storages checks that each pool's storage can be made.

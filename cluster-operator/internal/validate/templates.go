@@ -25,6 +25,11 @@ var takenVolumes = []string{
 	"strimzi-jmx-exporter",
 }
 
+// taken reports whether a node has a volume of that name.
+func taken(name string) bool {
+	return slices.Contains(takenVolumes, name) || dataVolume.MatchString(name)
+}
+
 // dataVolume is the name of a volume of jbod.
 var dataVolume = regexp.MustCompile(`^data-[0-9]+$`)
 
@@ -34,23 +39,31 @@ func (f *findings) templates() {
 	f.metadata(templatePart{of: of, path: "spec.kafka.template"}, reflect.ValueOf(f.cluster().Template))
 	f.metadata(templatePart{of: of, path: "spec.entityOperator.template"},
 		reflect.ValueOf(or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template))
-	entity := or(or(f.Kafka.Spec.EntityOperator, v1.EntityOperatorSpec{}).Template, v1.EntityOperatorTemplate{})
-	for _, m := range or(entity.TopicOperatorContainer, v1.ContainerTemplate{}).VolumeMounts {
-		if !slices.ContainsFunc(or(entity.Pod, v1.PodTemplate{}).Volumes, func(v v1.AdditionalVolume) bool { return v.Name == m.Name }) {
-			f.invalid("MountOfNothing",
-				"The topic operator's container mounts a volume %s, which is not in .spec.entityOperator.template.pod.volumes", m.Name)
-		}
-	}
+	f.entityVolumes()
 	own := or(f.cluster().Template, v1.KafkaClusterTemplate{})
 	for _, p := range f.Pools {
 		f.metadata(templatePart{"KafkaNodePool " + p.Name, "spec.template", p}, reflect.ValueOf(p.Spec.Template))
 		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
-		names := f.podVolumes(p.Name, *cmp.Or(t.Pod, own.Pod, &v1.PodTemplate{}))
-		f.mounts(p.Name, "Kafka", names, cmp.Or(t.KafkaContainer, own.KafkaContainer, &v1.ContainerTemplate{}).VolumeMounts)
+		of := "KafkaNodePool " + p.Name
+		names := f.podVolumes(of, taken, *cmp.Or(t.Pod, own.Pod, &v1.PodTemplate{}))
+		f.mounts(of, "Kafka", names, cmp.Or(t.KafkaContainer, own.KafkaContainer, &v1.ContainerTemplate{}).VolumeMounts)
 		if f.exports() {
-			f.mounts(p.Name, "init", names, cmp.Or(t.InitContainer, own.InitContainer, &v1.ContainerTemplate{}).VolumeMounts)
+			f.mounts(of, "init", names, cmp.Or(t.InitContainer, own.InitContainer, &v1.ContainerTemplate{}).VolumeMounts)
 		}
 	}
+}
+
+// entityVolumes checks the additional volumes of the topic operator's pod, which has no others.
+func (f *findings) entityVolumes() {
+	if !model.WantsTopicOperator(f.Kafka) {
+		return
+	}
+	t := or(f.Kafka.Spec.EntityOperator.Template, v1.EntityOperatorTemplate{})
+	pod := or(t.Pod, v1.PodTemplate{})
+	pod.TemplatedVolumes = nil // unsupported there
+	const of = "the entity operator"
+	names := f.podVolumes(of, func(string) bool { return false }, pod)
+	f.mounts(of, "topic operator", names, or(t.TopicOperatorContainer, v1.ContainerTemplate{}).VolumeMounts)
 }
 
 // templatePart is a part of a template: of which object it is, and where it is there. pool is nil for the Kafka's.
@@ -108,55 +121,52 @@ func (f *findings) metadataKeys(at templatePart, m *v1.MetadataTemplate) {
 	}
 }
 
-// podVolumes checks a pool's additional volumes, and returns their names.
-func (f *findings) podVolumes(pool string, pod v1.PodTemplate) (names []string) {
+// podVolumes checks the additional volumes of pods, and returns their names. Other volumes of these pods have the taken names.
+func (f *findings) podVolumes(of string, taken func(string) bool, pod v1.PodTemplate) (names []string) {
 	for _, v := range pod.Volumes {
 		names = append(names, v.Name)
-		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil,
+		f.sources(of, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil,
 			v.Image != nil)
 	}
 	for _, v := range pod.TemplatedVolumes {
 		names = append(names, v.Name)
-		f.sources(pool, v.Name, v.Secret != nil, v.ConfigMap != nil, v.PersistentVolumeClaim != nil)
+		f.sources(of, v.Name, v.Secret != nil, v.ConfigMap != nil, v.PersistentVolumeClaim != nil)
 	}
 	var bad, twice []string
 	for i, name := range names {
 		switch {
 		case !volumeName.MatchString(name):
 			bad = append(bad, name)
-		case slices.Contains(names[:i], name), slices.Contains(takenVolumes, name), dataVolume.MatchString(name):
+		case slices.Contains(names[:i], name), taken(name):
 			twice = append(twice, name)
 		}
 	}
 	if len(bad) > 0 {
-		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (KafkaNodePool %s)", strings.Join(bad, ", "),
-			volumeName, pool)
+		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (%s)", strings.Join(bad, ", "), volumeName, of)
 	}
 	if len(twice) > 0 {
-		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (KafkaNodePool %s)",
-			strings.Join(twice, ", "), pool)
+		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (%s)", strings.Join(twice, ", "), of)
 	}
 	return names
 }
 
-// mounts checks where a container of a pool's pods mounts additional volumes.
-func (f *findings) mounts(pool, container string, names []string, mounts []corev1.VolumeMount) {
+// mounts checks where a container mounts additional volumes.
+func (f *findings) mounts(of, container string, names []string, mounts []corev1.VolumeMount) {
 	for _, m := range mounts {
 		if clean := path.Clean(m.MountPath); clean != "/mnt" && !strings.HasPrefix(clean, "/mnt/") {
-			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, KafkaNodePool %s)",
-				m.MountPath, m.Name, pool)
+			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, %s)",
+				m.MountPath, m.Name, of)
 		}
 		if !slices.Contains(names, m.Name) {
 			f.invalid("MountOfNothing",
-				"The %s container of KafkaNodePool %s mounts a volume %s, which is not in the volumes of the pod's template", container, pool,
-				m.Name)
+				"The %s container of %s mounts a volume %s, which is not in the volumes of the pod's template", container, of, m.Name)
 		}
 	}
 }
 
-func (f *findings) sources(pool, name string, set ...bool) {
+func (f *findings) sources(of, name string, set ...bool) {
 	if n := len(slices.DeleteFunc(set, func(set bool) bool { return !set })); n != 1 {
-		f.invalid("VolumeSource", "Volume %s in the template of KafkaNodePool %s has %s: give it one", name, pool, plural(n))
+		f.invalid("VolumeSource", "Volume %s in the template of %s has %s: give it one", name, of, plural(n))
 	}
 }
 

@@ -14,6 +14,10 @@ func TestWrongTemplates(t *testing.T) {
 	mount := func(volumes, mounts string) string {
 		return fmt.Sprintf(`pools: {broker: {spec: {template: {pod: {volumes: [%s]}, kafkaContainer: {volumeMounts: [%s]}}}}}`, volumes, mounts)
 	}
+	entity := func(volumes, mounts string) string {
+		return fmt.Sprintf(`kafka: {spec: {entityOperator: {topicOperator: {}, template: {pod: {volumes: [%s]},
+  topicOperatorContainer: {volumeMounts: [%s]}}}}}`, volumes, mounts)
+	}
 	const pattern = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 	reserved := func(name, changes, keys, of string) wrong {
 		return wrong{name: name, changes: changes, code: "TemplateReserved",
@@ -54,9 +58,17 @@ func TestWrongTemplates(t *testing.T) {
 		{name: "mount beside /mnt", changes: mount(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /mnt2}`), code: "MountPath",
 			message: "Forbidden path found in additional volumes. Should start with /mnt (/mnt2 of volume a, KafkaNodePool broker)"},
 		{name: "the topic operator mounts nothing", code: "MountOfNothing",
-			changes: `kafka: {spec: {entityOperator: {topicOperator: {}, template: {pod: {volumes: [{name: a, emptyDir: {}}]},
-  topicOperatorContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt/b}]}}}}}`,
-			message: "The topic operator's container mounts a volume b, which is not in .spec.entityOperator.template.pod.volumes"},
+			changes: entity(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt/b}`),
+			message: "The topic operator container of the entity operator mounts a volume b, which is not in the volumes of the pod's template"},
+		{name: "the topic operator mounts outside /mnt", changes: entity(`{name: a, emptyDir: {}}`, `{name: a, mountPath: /etc}`),
+			code:    "MountPath",
+			message: "Forbidden path found in additional volumes. Should start with /mnt (/etc of volume a, the entity operator)"},
+		{name: "volume name of the topic operator", changes: entity(`{name: A, emptyDir: {}}`, ``), code: "VolumeName",
+			message: "Volume names [A] are invalid and do not match the pattern " + pattern + " (the entity operator)"},
+		{name: "volume name of the topic operator twice", changes: entity(`{name: a, emptyDir: {}}, {name: a, emptyDir: {}}`, ``),
+			code: "VolumeNameTwice", message: "Duplicate volume names found in additional volumes: [a] (the entity operator)"},
+		{name: "volume of the topic operator without a source", changes: entity(`{name: a}`, ``), code: "VolumeSource",
+			message: "Volume a in the template of the entity operator has no source: give it one"},
 		{name: "mount of nothing", changes: mount(`{name: a, emptyDir: {}}`, `{name: b, mountPath: /mnt/b}`), code: "MountOfNothing",
 			message: "The Kafka container of KafkaNodePool broker mounts a volume b, which is not in the volumes of the pod's template"},
 		{name: "the init container mounts nothing", code: "MountOfNothing",
@@ -80,6 +92,8 @@ func TestGoodTemplates(t *testing.T) {
 kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {team: a}, annotations: {app.kubernetes.io/name: a}},
   volumes: [{name: a, emptyDir: {}}],
   templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
-  kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}}}}`))
+  kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}},
+  entityOperator: {topicOperator: {}, template: {pod: {volumes: [{name: data, emptyDir: {}}]},
+  topicOperatorContainer: {volumeMounts: [{name: data, mountPath: /mnt/a}]}}}}}`))
 	NewWithT(t).Expect(got).To(Equal(Result{}))
 }

@@ -42,13 +42,8 @@ func UnknownFields(kind string, raw []byte, object runtime.Object) ([]Problem, e
 	var problems []Problem
 	for _, path := range slices.Sorted(maps.Keys(byPath)) {
 		names := slices.Sorted(slices.Values(byPath[path]))
-		word := "an unknown property"
-		if len(names) > 1 {
-			word = "unknown properties"
-		}
-		problems = append(problems, Problem{Code: "UnknownFields", Pool: pool, Reason: v1.ReasonUnknownFields, Message: fmt.Sprintf(
-			"Resource %s(%s/%s) contains object at path %s with %s: %s", kind, named.GetNamespace(), named.GetName(), path, word,
-			strings.Join(names, ", "))})
+		problems = append(problems, Problem{Code: "UnknownFields", Pool: pool, Reason: v1.ReasonUnknownFields,
+			Message: unknownFields(kind, named.GetNamespace(), named.GetName(), path, names)})
 	}
 	return problems, nil
 }

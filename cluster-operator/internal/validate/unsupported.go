@@ -83,7 +83,8 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 		{"spec.kafka.template.perPodRoute", t.PerPodRoute != nil, "the operator creates no Routes"},
 		{"spec.kafka.template.jmxSecret", t.JmxSecret != nil, "JMX is not opened"},
 		{"spec.kafka.template.clusterRoleBinding", t.ClusterRoleBinding != nil, "nodes need no cluster-wide rights"},
-		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil, "custom labels and annotations of the CA's Secret are not supported"},
+		{"spec.kafka.template.clusterCaCert", t.ClusterCaCert != nil &&
+			!or(or(spec.ClusterCa, v1.CertificateAuthority{}).GenerateCertificateAuthority, true), "the Secret is your own"},
 		{"spec.kafka.authorization.supportsAdminApi", or(c.Authorization, v1.Authorization{}).SupportsAdminAPI != nil,
 			"the operator does not manage ACLs"},
 		{"spec.entityOperator.userOperator", e.UserOperator != nil, "the operator does not run a user operator"},
@@ -108,14 +109,9 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 
 // unsupportedListener refuses listeners that clients could not reach, and names what of the others has no effect.
 func (f *findings) unsupportedListener(i int, l v1.Listener) {
-	switch l.Type {
-	case v1.ListenerRoute:
-		f.invalid("RouteUnsupported",
-			"The OpenShift route API is not available in this Kubernetes cluster. Exposing Kafka cluster %s using routes is not possible.",
-			f.Kafka.Name)
-	case v1.ListenerTLSRoute:
-		f.fail("TLSRouteUnsupported", v1.ReasonUnsupportedField,
-			"listener %s is of type tlsroute, which is not supported: use another type, such as loadbalancer or ingress", l.Name)
+	if l.Type == v1.ListenerRoute || l.Type == v1.ListenerTLSRoute {
+		f.fail("RouteUnsupported", v1.ReasonUnsupportedField,
+			"listener %s is of type %s, which is not supported: use another type, such as loadbalancer or ingress", l.Name, l.Type)
 	}
 	if a := l.Authentication; a != nil && len(a.Secrets) > 0 {
 		f.ignored(unsupportedField{

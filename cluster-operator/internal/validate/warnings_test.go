@@ -62,6 +62,26 @@ pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "Ka
 	})
 }
 
+func TestRacksInVariablesThatNothingSets(t *testing.T) {
+	const rack = `rack: {type: environment-variable, envVarName: RACK}`
+	const env = `template: {kafkaContainer: {env: [{name: RACK, value: a}]}}`
+	const other = `template: {kafkaContainer: {env: [{name: OTHER, value: a}]}}`
+	unset := func(name, changes string) wrong {
+		return wrong{name: name, changes: changes, code: "RackUnset", reason: invalidConfiguration, pool: "broker",
+			message: "The rack of brokers is in the environment variable RACK (.spec.kafka.rack.envVarName), which no template.kafkaContainer.env " +
+				"sets for KafkaNodePool broker: unless the image sets it, all of its brokers have the same rack"}
+	}
+	expectWarnings(t, []wrong{
+		unset("nowhere", `kafka: {spec: {kafka: {`+rack+`}}}`),
+		unset("not in the pool's template, which counts", `{kafka: {spec: {kafka: {`+rack+`, `+env+`}}}, pools: {broker: {spec: {`+other+`}}}}`),
+	})
+	for _, good := range []string{
+		`kafka: {spec: {kafka: {` + rack + `, ` + env + `}}}`, `{kafka: {spec: {kafka: {` + rack + `}}}, pools: {broker: {spec: {` + env + `}}}}`,
+	} {
+		NewWithT(t).Expect(Validate(input(t, good))).To(Equal(Result{}), good)
+	}
+}
+
 func TestMaintenanceWindows(t *testing.T) {
 	expectWarnings(t, []wrong{
 		{name: "cron of Unix", changes: `kafka: {spec: {maintenanceTimeWindows: ["* * 0-1 ? * SUN,MON *", "0 1 * * *"]}}`,
@@ -128,8 +148,8 @@ func TestUnsupportedFields(t *testing.T) {
 		field(`kafka: {spec: {kafka: {template: {jmxSecret: {}}}}}`, kafka, "spec.kafka.template.jmxSecret", "JMX is not opened"),
 		field(`kafka: {spec: {kafka: {template: {clusterRoleBinding: {}}}}}`, kafka, "spec.kafka.template.clusterRoleBinding",
 			"nodes need no cluster-wide rights"),
-		field(`kafka: {spec: {kafka: {template: {clusterCaCert: {}}}}}`, kafka, "spec.kafka.template.clusterCaCert",
-			"custom labels and annotations of the CA's Secret are not supported"),
+		field(`kafka: {spec: {clusterCa: {generateCertificateAuthority: false}, kafka: {template: {clusterCaCert: {}}}}}`, kafka,
+			"spec.kafka.template.clusterCaCert", "the Secret is your own"),
 		field(`kafka: {spec: {kafka: {authorization: {type: simple, supportsAdminApi: true}}}}`, kafka,
 			"spec.kafka.authorization.supportsAdminApi", "the operator does not manage ACLs"),
 		field(entity(`deployment: {deploymentStrategy: RollingUpdate}`), kafka, "spec.entityOperator.template.deployment.deploymentStrategy",

@@ -29,7 +29,8 @@ for dir in "${dirs[@]}"; do
   fi
 done
 
-classpath="/opt/kafka/libs/*"
+# As in Kafka's own scripts, what the user adds comes first. Kafka does not read $CLASSPATH itself: -cp replaces it.
+classpath="${CLASSPATH:+$CLASSPATH:}/opt/kafka/libs/*"
 format() {
   java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" "$@" -cp "$classpath" \
     kafka.tools.StorageTool format --ignore-formatted --cluster-id "$(cat "$conf/cluster.id")" \

@@ -1,0 +1,50 @@
+package validate
+
+import (
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// strimziSecrets begins a reference to a Secret by a provider that only Strimzi's images have.
+const strimziSecrets = "${strimzisecrets:"
+
+// secretsAdvice is what users of that provider do here.
+const secretsAdvice = "%s refers to a Secret by " + strimziSecrets + "...}, for which nodes have neither the provider nor the rights: " +
+	"give them the key as an environment variable (template.kafkaContainer.env with valueFrom.secretKeyRef) and refer to it by " +
+	"${strimzienv:<name>}"
+
+// onlyStrimzi checks a value of Kafka's configuration, which is the field at path, for what only Strimzi's images have. Refuse is how the
+// caller refuses.
+func (f *findings) onlyStrimzi(path, value string, refuse func(code Code, format string, args ...any)) {
+	if strings.Contains(value, strimziSecrets) {
+		refuse("StrimziSecrets", secretsAdvice, path)
+	}
+	f.classes(path, value)
+}
+
+// classes warns of Strimzi's classes, unless the user takes care of an image or of more classes.
+func (f *findings) classes(path, value string) {
+	if f.cluster().Image != "" || f.addsClasses() {
+		return
+	}
+	for class := range strings.SplitSeq(value, ",") {
+		if class = strings.TrimSpace(class); strings.HasPrefix(class, "io.strimzi.") {
+			f.warn("ClassOfStrimzi", v1.ReasonUnsupportedField, "Resource Kafka(%s) names the class %s in the field %s: Strimzi's images have it, "+
+				"and Apache Kafka's do not, with which nodes would not start. Use an image that has it (.spec.kafka.image), or mount its jars and "+
+				"add them to CLASSPATH in template.kafkaContainer.env", f.key(), class, path)
+		}
+	}
+}
+
+// addsClasses reports whether a template adds to the classes of nodes.
+func (f *findings) addsClasses() bool {
+	templates := []*v1.ContainerTemplate{or(f.cluster().Template, v1.KafkaClusterTemplate{}).KafkaContainer}
+	for _, p := range f.Pools {
+		templates = append(templates, or(p.Spec.Template, v1.KafkaNodePoolTemplate{}).KafkaContainer)
+	}
+	return slices.ContainsFunc(templates, func(t *v1.ContainerTemplate) bool {
+		return slices.ContainsFunc(or(t, v1.ContainerTemplate{}).Env, func(e v1.ContainerEnvVar) bool { return e.Name == "CLASSPATH" })
+	})
+}
