@@ -63,9 +63,7 @@ func recoverySpecs(s *scene) {
 		s.outdate()
 		Expect(s.ask(blocked, "explain", s.pod(node))).To(And(
 			ContainSubstring("blocked  Recovery: it is recovering its logs; a restart would start that over"), ContainSubstring("Recovering")))
-		if os.Getenv("PROVE") == "full" {
-			s.staysWithoutLogs(node, uids)
-		}
+		s.staysWithoutLogs(node, uids)
 		// The limits for an unready and for a silent node do not apply to it. The controllers are restarted; brokers wait for it because of their
 		// partitions.
 		roll := s.start("roll", "--patience=3s", "--silence=2s")
