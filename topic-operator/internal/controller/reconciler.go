@@ -205,10 +205,12 @@ func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Ca
 func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error) (reconcile.Result, error) {
 	reason := ""
 	switch {
-	case err != nil && apierrors.IsNotFound(err):
-		err = nil // the object was deleted during the pass; the watch delivers that
+	case errors.Is(err, errGone):
+		// The watch delivers the deletion. Should the object still exist, such as after its CustomResourceDefinition was replaced, its
+		// timed pass finds it.
+		err = nil
 		if v.then != retried {
-			v.then = over
+			v.then = timed
 		}
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Another client wrote in between, so our version of the object is old. Repeat the pass when the watch has caught up, with a
