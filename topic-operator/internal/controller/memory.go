@@ -88,7 +88,7 @@ func newMemory(now func() time.Time) *memory {
 	}
 }
 
-// edit changes an entry. It is the one place where entries begin, and where they end: when they say nothing any more.
+// edit changes an entry of a map, and removes it if nothing is left in it.
 func edit[K, V comparable](entries map[K]V, key K, change func(*V)) {
 	var nothing V
 	entry := entries[key]

@@ -28,7 +28,7 @@ func (*changed) Error() string {
 }
 
 // ErrNotLeader is the error of Options.Leads if another replica of the operator leads, or none does.
-var ErrNotLeader = errors.New("another replica of the operator is the leader")
+var ErrNotLeader = errors.New("this replica is not the leader")
 
 // withheld is the error of a change that was not sent because the operator could not check whether it is still allowed.
 type withheld struct{ cause error }
@@ -112,8 +112,8 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 	}
 	unknown, ok := errors.AsType[*withheld](err)
 	switch {
-	case errors.Is(err, ErrNotLeader):
-		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
+	case ok && errors.Is(unknown, ErrNotLeader):
+		logging.Warn(p.log, "This replica is not the leader and makes no changes", "topic", p.facts.Object.Topic(), "cause", unknown.cause)
 		return lookAgain(lastRetry), true, nil
 	case ok:
 		return verdict{}, true, unknown

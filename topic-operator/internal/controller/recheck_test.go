@@ -110,6 +110,11 @@ func TestAReplicaThatLeadsNoMoreChangesNothing(t *testing.T) {
 		w.Expect(w.kafka.get("a")).NotTo(BeNil())
 		w.Expect(w.kafka.config("b")).To(BeEmpty())
 	}
+	leads = fmt.Errorf("%w: nobody holds the Lease", ErrNotLeader)
+	w.logged.took()
+	w.pass("b")
+	w.Expect(w.logged.took()).To(ContainElement(And(ContainSubstring("This replica is not the leader and makes no changes"),
+		ContainSubstring("nobody holds the Lease"))))
 	leads = nil
 	w.pass("a")
 	w.pass("b")

@@ -261,7 +261,7 @@ func reportFailure(p *pass, v verdict) {
 	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
 	case v.then == retried:
-		logging.Warn(p.log, "Kafka did not answer, retrying", "topic", name, "error", why.Message, "cause", v.cause)
+		logging.Warn(p.log, "Reconciliation failed, retrying", "topic", name, "error", why.Message, "cause", v.cause)
 	case why.Advice != "":
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
 	default:

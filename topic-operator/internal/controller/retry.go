@@ -14,7 +14,7 @@ const (
 	lastRetry  = 15 * time.Second
 )
 
-// nameMemory is what the operator remembers of a name, whichever object has it. It ends when a pass finds no object; an object that is
+// nameMemory is what the operator remembers of a name, whichever object has it. A pass that finds no object removes it. An object that is
 // recreated before that has the same topic, behind which brokers lag, and goes on with the same back-off.
 type nameMemory struct {
 	// wrote is when the operator last changed Kafka for the object. It expires after settle.
