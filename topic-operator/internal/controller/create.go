@@ -27,7 +27,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 		return verdict{}, err
 	}
 	if p.readsOtherwise() {
-		return decideAgain(), r.gather(ctx, p, nil)
+		return verdict{then: undecided}, r.gather(ctx, p, nil)
 	}
 	made, err := r.kafka.Create(ctx, wanted, r.mayCreate(ctx, p, d))
 	if v, ok, err := r.notMade(ctx, p, err); ok {

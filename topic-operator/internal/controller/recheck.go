@@ -114,7 +114,7 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 	switch {
 	case ok && errors.Is(unknown, ErrNotLeader):
 		logging.Warn(p.log, "This replica is not the leader and makes no changes", "topic", p.facts.Object.Topic(), "cause", unknown.cause)
-		return lookAgain(lastRetry), true, nil
+		return verdict{then: soon, after: lastRetry}, true, nil
 	case ok:
 		return verdict{}, true, unknown
 	}
@@ -129,12 +129,12 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
 		return verdict{}, nil // the object was replaced or deleted: the watch delivers that
 	case newer.object != nil && newer.object.UID != p.kt.UID:
-		return lookAgain(firstRetry), nil
+		return verdict{then: soon, after: firstRetry}, nil
 	case newer.object != nil:
 		p.kt = newer.object
 	}
 	if err := r.gather(ctx, p, newer); err != nil {
 		return verdict{}, err
 	}
-	return decideAgain(), nil
+	return verdict{then: undecided}, nil
 }
