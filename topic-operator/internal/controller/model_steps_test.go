@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -232,7 +233,7 @@ func shape(kt *v1.KafkaTopic, arg int) {
 		kt.Spec.Partitions = &n
 	}
 	if value := pick(arg, 2, "", "1000", "2000", "3000"); value != "" {
-		kt.Spec.Config = map[string]v1.ConfigValue{configKeys[0]: v1.StringConfigValue(value)}
+		kt.Spec.Config = map[string]v1.ConfigValue{configKeys[0]: {Raw: []byte(strconv.Quote(value))}}
 	}
 	switch pick(arg, 4, 0, 0, 0, 0, 0, 0, 1, 2) {
 	case 1:
