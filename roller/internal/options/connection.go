@@ -13,8 +13,8 @@ type Connection struct {
 	flags *pflag.FlagSet
 }
 
-// NewConnection returns the flags without values. kubectl's --cluster is not among them, because here it names the Kafka cluster; neither is
-// --namespace, which is a setting with a variable, nor --cache-dir, because nothing is cached.
+// NewConnection returns the flags without values. kubectl's --cluster is not among them, because here it names the Kafka cluster. Neither
+// is --namespace, which is a setting with a variable, nor --cache-dir, because nothing is cached.
 func NewConnection() Connection {
 	c := Connection{genericclioptions.NewConfigFlags(false), pflag.NewFlagSet("connection", pflag.ContinueOnError)}
 	c.ClusterName, c.Namespace, c.CacheDir = nil, nil, nil

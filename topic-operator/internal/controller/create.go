@@ -71,7 +71,8 @@ func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.Cr
 		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
 			p.kt.Status.TopicID, "topicId", made.ID.String())
 		r.metrics.DriftReverted(p.key.Namespace)
-		r.events.Warning(reference(p.kt), "Recreated", "Create", "Recreated topic '"+desired.Name+"' (empty)"+shape+": it had been deleted outside of Kubernetes")
+		r.events.Warning(reference(p.kt), "Recreated", "Create",
+			"Recreated topic '"+desired.Name+"' (empty)"+shape+": it had been deleted outside of Kubernetes")
 		return
 	}
 	p.log.Info("Created topic", "topic", desired.Name, "topicId", made.ID.String(), "partitions", made.Partitions)

@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// verdict is the result of a pass: what users see, and when the object is reconciled next. The latter is one value, then, so that no verdict
-// is both retried and over, or both soon and postponed.
+// verdict is the result of a pass: what users see, and when the object is reconciled next. The latter is one value, then, so that no
+// verdict is both retried and over.
 type verdict struct {
 	then followUp
 	// after is how long an object that is reconciled soon waits.
