@@ -55,11 +55,11 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, timer string,
 	return orGone(err)
 }
 
-// errGone is the error of a write to a KafkaTopic that the API server does not have.
+// errGone is the error of a request for a KafkaTopic that the API server did not find.
 var errGone = errors.New("the KafkaTopic does not exist any more")
 
-// orGone returns the error of a write to a KafkaTopic. Only such a write proves that it is gone: what else was not found, such as the
-// operator's Lease, says nothing about it.
+// orGone returns the error of a write to a KafkaTopic, which is errGone if it was not found. What else was not found, such as the
+// operator's Lease, says nothing about the KafkaTopic.
 func orGone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return fmt.Errorf("%w: %w", errGone, err)

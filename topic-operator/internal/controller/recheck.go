@@ -127,7 +127,7 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
-		return verdict{}, nil // the object was replaced or deleted: the watch delivers that
+		return verdict{}, nil // the object was replaced or deleted: the watch delivers that, or the timed pass finds out that it was not
 	case newer.object != nil && newer.object.UID != p.kt.UID:
 		return verdict{then: soon, after: firstRetry}, nil
 	case newer.object != nil:

@@ -112,8 +112,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return r.conclude(ctx, p, v, err)
 }
 
-// read reads the object of a pass from the cache, or from the API server if the cached version may lack fields. For an object that does not
-// exist, it reads the tombstone.
+// read reads the object of a pass from the cache, or from the API server if the cached version may lack fields. If the cache has none, it
+// reads the tombstone.
 func (r *Reconciler) read(ctx context.Context, p *pass) (found bool, _ error) {
 	err := r.client.Get(ctx, p.key, p.kt)
 	if err == nil && !r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
