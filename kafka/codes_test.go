@@ -30,7 +30,7 @@ func TestEveryCodeHasANameATextAndAClass(t *testing.T) {
 		switch err.Class {
 		case kafka.ClassInvalid, kafka.ClassForbidden, kafka.ClassAuthentication, kafka.ClassExists, kafka.ClassDisabled, kafka.ClassUnsupported:
 			if theirs.Retriable {
-				t.Errorf("%s (%d) is retriable, and %s here", theirs.Message, code, err.Class)
+				t.Errorf("%s (%d) is retriable, and of class %d here", theirs.Message, code, err.Class)
 			}
 		}
 	}

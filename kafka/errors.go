@@ -37,16 +37,6 @@ const (
 	ClassWrongCluster
 )
 
-// String names the class, for messages.
-func (c Class) String() string {
-	names := [...]string{"unknown", "retriable", "throttled", "forbidden", "authentication", "invalid", "not-found", "exists", "disabled",
-		"unsupported", "wrong-cluster"}
-	if c < 0 || int(c) >= len(names) {
-		return fmt.Sprintf("class-%d", int(c))
-	}
-	return names[c]
-}
-
 // Error is an error from Kafka, or from the connection to it.
 type Error struct {
 	// Code is Kafka's error code, or CodeTransport when no broker answered.

@@ -33,7 +33,8 @@ func MarkName(o metav1.Object, kind string) {
 	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{MarkSelf: Self(kind, o.GetNamespace(), o.GetName())}))
 }
 
-// Original reports whether an object carries the mark of its own kind, namespace and name: it was made as what it is, and is no copy.
+// Original reports whether an object carries the mark of its own kind, namespace and name: it was created under this identity,
+// and is not a copy.
 func Original(o metav1.Object, kind string) bool {
 	return o.GetAnnotations()[MarkSelf] == Self(kind, o.GetNamespace(), o.GetName())
 }

@@ -304,8 +304,8 @@ func kafkaOf(namespace, name string, nodes int) []client.Object {
 	}
 	kafka := &v1.Kafka{ObjectMeta: meta(name), Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{
 		Listeners: []v1.Listener{{Name: "tls", Port: 9093, Type: v1.ListenerInternal, TLS: true}},
-		Config: map[string]v1.ConfigValue{"default.replication.factor": v1.StringConfigValue("3"),
-			"min.insync.replicas": v1.StringConfigValue("2")},
+		Config: map[string]v1.ConfigValue{"default.replication.factor": {Raw: []byte(`"3"`)},
+			"min.insync.replicas": {Raw: []byte(`"2"`)}},
 	}}}
 	if nodes <= 3 {
 		return []client.Object{pool("combined", nodes, v1.RoleController, v1.RoleBroker), kafka}

@@ -77,7 +77,7 @@ func (s *stretched) edit(ctx context.Context) (time.Duration, error) {
 		}
 		before := k.DeepCopy()
 		value := strconv.FormatInt(1_000_000_000+k.Generation, 10)
-		k.Spec.Kafka.Config["log.retention.ms"] = v1.StringConfigValue(value)
+		k.Spec.Kafka.Config["log.retention.ms"] = v1.ConfigValue{Raw: []byte(strconv.Quote(value))}
 		began := time.Now()
 		if err := s.machines[0].Client.Patch(ctx, k, client.MergeFrom(before)); err != nil {
 			return 0, err

@@ -116,7 +116,7 @@ func newTopic(namespace, prefix string, i int) *v1.KafkaTopic {
 	return &v1.KafkaTopic{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{v1.LabelCluster: "bench"}},
 		Spec: &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one,
-			Config: map[string]v1.ConfigValue{"retention.ms": v1.StringConfigValue("7200000")}},
+			Config: map[string]v1.ConfigValue{"retention.ms": {Raw: []byte(`"7200000"`)}}},
 	}
 }
 

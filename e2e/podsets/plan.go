@@ -10,7 +10,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// plan has the actions that make the pods match a set, and the status of the set meanwhile.
+// plan has the actions that make the pods match a set, and the set's status until they are done.
 type plan struct {
 	// create are the missing pods.
 	create []corev1.Pod

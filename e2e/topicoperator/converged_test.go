@@ -87,8 +87,8 @@ var _ = Describe("A converged set of 300 topics", Ordered, func() {
 		}).Should(Succeed())
 		s.ready(kt)
 		Expect(s.metric("strimzi_drift_reverted_total")).To(Equal(before + 1))
-		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning Recreated: Recreated, empty, topic '" +
-			kt.Name + "'")))
+		Eventually(s.events).WithArguments(kt).Should(ContainElement(HavePrefix("Warning Recreated: Recreated topic '" +
+			kt.Name + "' (empty)")))
 		s.inStep()
 	})
 

@@ -221,7 +221,7 @@ func (s *suite) refused(what string, err error, class kafka.Class, name string) 
 	case !errors.As(err, &e):
 		s.Errorf("%s: got %v (%T), want a %s", what, err, err, name)
 	case e.Class != class || e.Name != name:
-		s.Errorf("%s: got %v of class %s, want a %s of class %s", what, err, e.Class, name, class)
+		s.Errorf("%s: got %v of class %d, want a %s of class %d", what, err, e.Class, name, class)
 	case e.Message == "":
 		s.Errorf("%s: %s comes without a message", what, name)
 	}

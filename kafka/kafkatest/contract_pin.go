@@ -75,7 +75,7 @@ var pinCases = map[string]func(*suite){
 		cancel()
 		for method, call := range everyCall(stranger, s.topic("over")) {
 			if err := call(ctx); kafka.ClassOf(err) != kafka.ClassRetriable {
-				s.Errorf("%s: got %v of class %s", method, err, kafka.ClassOf(err))
+				s.Errorf("%s: got %v of class %d", method, err, kafka.ClassOf(err))
 			}
 		}
 	},

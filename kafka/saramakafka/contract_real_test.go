@@ -130,7 +130,7 @@ func TestLoginToRealKafka(t *testing.T) {
 		t.Run("refused "+name, func(t *testing.T) {
 			_, err := connect(t, cfg).ListTopics(t.Context())
 			if kafka.ClassOf(err) != kafka.ClassAuthentication {
-				t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+				t.Errorf("got %v of class %d", err, kafka.ClassOf(err))
 			}
 			t.Log(err)
 		})

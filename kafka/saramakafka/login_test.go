@@ -46,7 +46,7 @@ func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
 	_, err := connect(t, cfg).ListTopics(within(t, patience))
 	var e *kafka.Error
 	if !errors.As(err, &e) || e.Class != kafka.ClassAuthentication || e.Name != "SaslAuthenticationException" {
-		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+		t.Errorf("got %v of class %d", err, kafka.ClassOf(err))
 		return
 	}
 	for _, word := range []string{"password", string(login.Mechanism), strings.Join(cfg.Bootstrap, ",")} {
@@ -70,7 +70,7 @@ func TestALoginThatBrokersCutOff(t *testing.T) {
 	cut := e.Inject(kafkatest.Fault{Requests: []string{"SASLAuthenticate"}, Drop: true})
 	a := connect(t, cfg)
 	if _, err := a.ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
-		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+		t.Errorf("got %v of class %d", err, kafka.ClassOf(err))
 	}
 	cut.Remove()
 	e.Inject(kafkatest.Fault{Requests: []string{"SASLAuthenticate"}, Drop: true, Count: 1})
@@ -85,7 +85,7 @@ func TestAMechanismThatBrokersLack(t *testing.T) {
 	cfg.SASL = &kafka.SASL{Mechanism: kafka.SASLOAuthBearer,
 		Token: func(context.Context) (string, map[string]string, error) { return "t", nil, nil }}
 	if _, err := connect(t, cfg).ListTopics(within(t, patience)); kafka.ClassOf(err) != kafka.ClassAuthentication {
-		t.Errorf("got %v of class %s", err, kafka.ClassOf(err))
+		t.Errorf("got %v of class %d", err, kafka.ClassOf(err))
 	}
 }
 

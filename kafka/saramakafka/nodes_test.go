@@ -67,7 +67,7 @@ func TestAnAddressThatBelongsToAnotherNodeByNow(t *testing.T) {
 	}
 	for name, call := range map[string]func() error{"ask": ask, "change": change} {
 		if err := call(); err == nil || kafka.ClassOf(err) != kafka.ClassRetriable {
-			t.Errorf("%s: got %v of class %s", name, err, kafka.ClassOf(err))
+			t.Errorf("%s: got %v of class %d", name, err, kafka.ClassOf(err))
 		}
 	}
 	if moved.accepted() == 0 {

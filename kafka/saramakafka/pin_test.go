@@ -39,7 +39,7 @@ func strayed(t *testing.T, what string, err error) {
 	t.Helper()
 	answering, ok := kafka.WrongCluster(err)
 	if !ok || answering != idB || kafka.IsRetriable(err) {
-		t.Errorf("%s: got %v of class %s", what, err, kafka.ClassOf(err))
+		t.Errorf("%s: got %v of class %d", what, err, kafka.ClassOf(err))
 		return
 	}
 	for _, want := range []string{idA, idB, "bootstrap 127.0.0.1:"} {

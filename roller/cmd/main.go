@@ -34,7 +34,7 @@ func run() (exit int, err error) {
 	case err != nil:
 		return app.ExitUsage, err
 	}
-	config, err := app.KubernetesConfig(o.Kubeconfig, o.Context)
+	config, err := app.KubernetesConfig(o.Connection)
 	if err != nil {
 		return app.ExitError, fmt.Errorf("no Kubernetes cluster is configured: %w", err)
 	}

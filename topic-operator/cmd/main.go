@@ -13,29 +13,26 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/app"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/commandline"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/exit"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/options"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/policy"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/release"
 )
 
 func main() {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case policy.Subcommand:
-			os.Exit(policy.Command(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-		case release.Subcommand:
-			os.Exit(release.Command(ctrl.SetupSignalHandler(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
-		}
-	}
-	o, warnings, err := options.Parse(os.Args[1:], settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile),
+	p := commandline.Program{Operator: operator, Signals: ctrl.SetupSignalHandler, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	os.Exit(p.Run(os.Args[1:]))
+}
+
+// operator runs the operator until it is stopped.
+func operator(args []string) error {
+	o, warnings, err := options.Parse(args, settings.Environment{Lookup: settings.InPod(os.LookupEnv, os.ReadFile),
 		Variables: os.Environ()})
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Print(options.Help(policy.Usage, release.Usage))
-		return
+		return err
 	case errors.Is(err, settings.ErrVersion):
 		fmt.Println("topic-operator", build.Current())
-		return
+		return nil
 	}
 	log := logging.New(os.Stdout, o.Log)
 	for _, w := range warnings {
@@ -43,7 +40,7 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "topic-operator: %v\n", err)
-		os.Exit(2)
+		return exit.Usage
 	}
 	config, err := ctrl.GetConfig()
 	if err == nil {
@@ -51,6 +48,7 @@ func main() {
 	}
 	if err != nil {
 		log.Error(err, "Topic operator failed")
-		os.Exit(1)
+		return exit.Status(1)
 	}
+	return nil
 }

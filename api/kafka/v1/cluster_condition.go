@@ -51,10 +51,10 @@ const (
 	// ReasonLogMessageFormatVersion means that log.message.format.version means nothing. Source: Strimzi.
 	ReasonLogMessageFormatVersion = "KafkaLogMessageFormatVersionInKRaft"
 
-	// ReasonDeprecatedObjects means that something is still supported and will not be. Source: Strimzi.
+	// ReasonDeprecatedObjects means that something is deprecated: it will be removed. Source: Strimzi.
 	ReasonDeprecatedObjects = "DeprecatedObjects"
 
-	// ReasonDeprecatedFields means that a field is still understood and will not be. Source: Strimzi.
+	// ReasonDeprecatedFields means that a field is deprecated: it will be removed. Source: Strimzi.
 	ReasonDeprecatedFields = "DeprecatedFields"
 
 	// ReasonUnknownFields means that a field is unknown. Source: Strimzi.

@@ -24,15 +24,6 @@ type ConfigValue struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// StringConfigValue returns a ConfigValue for a string.
-func StringConfigValue(text string) ConfigValue {
-	raw, err := json.Marshal(text)
-	if err != nil { // cannot happen: every string has a JSON form
-		return ConfigValue{}
-	}
-	return ConfigValue{Raw: raw}
-}
-
 // MarshalJSON returns the JSON text as it came.
 func (v ConfigValue) MarshalJSON() ([]byte, error) {
 	if len(v.Raw) == 0 {

@@ -82,7 +82,7 @@ func TestConfigValueZero(t *testing.T) {
 }
 
 func TestConfigValueCopiesAreIndependent(t *testing.T) {
-	value := v1.StringConfigValue("delete")
+	value := v1.ConfigValue{Raw: []byte(`"delete"`)}
 	copied := value.DeepCopy()
 	copied.Raw[1] = 'X'
 	if got, _ := value.Text(); got != "delete" {

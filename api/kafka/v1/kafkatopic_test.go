@@ -121,7 +121,7 @@ func TestManifestsAreLossless(t *testing.T) {
 // TestUnstructuredIsLossless takes the way of server-side apply and of fake clients, which do not go through JSON text.
 func TestUnstructuredIsLossless(t *testing.T) {
 	before := topic("t", nil, &v1.KafkaTopicSpec{Config: map[string]v1.ConfigValue{
-		"string":  v1.StringConfigValue("compact"),
+		"string":  {Raw: []byte(`"compact"`)},
 		"integer": {Raw: json.RawMessage("9007199254740993")},
 		"boolean": {Raw: json.RawMessage("true")},
 		"list":    {Raw: json.RawMessage(`["a","b"]`)},

@@ -8,7 +8,7 @@ const (
 	AnnotationManaged = "strimzi.io/managed"
 
 	// AnnotationPauseReconciliation pauses reconciliation when it is "true". Deleting a paused resource still deletes the
-	// topic, subject to the same protection as ever. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
+	// topic, with the same checks as any deletion. Source: Strimzi; docs/decisions/unmanaged-and-paused.md.
 	AnnotationPauseReconciliation = "strimzi.io/pause-reconciliation"
 )
 

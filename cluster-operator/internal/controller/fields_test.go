@@ -324,7 +324,7 @@ func fillField(v reflect.Value, variant, depth int) {
 		o.Raw = []byte(`{}`)
 		return
 	case *v1.ConfigValue:
-		*o = v1.StringConfigValue("7")
+		*o = v1.ConfigValue{Raw: []byte(`"7"`)}
 		return
 	}
 	switch v.Kind() {

@@ -83,7 +83,7 @@ func (p *pass) finalize(ctx context.Context) error {
 		return err
 	}
 	if orphan {
-		p.Events.Normal(p.kafka, "Orphaned", "Delete", "The objects in other Kubernetes clusters are kept, as the deletion asks for")
+		p.Events.Normal(p.kafka, "Orphaned", "Delete", "The objects in other Kubernetes clusters are kept, as requested by --cascade=orphan")
 	}
 	p.input = model.Input{Kafka: p.kafka, Settings: p.Settings}
 	for _, s := range slices.Clone(p.sites) {

@@ -152,7 +152,7 @@ func TestDriftIsHealedByWatches(t *testing.T) {
 	}
 }
 
-// drifts changes an object, waits for the result, and waits until all runs again.
+// drifts changes an object and waits until the operator has repaired it.
 func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 	w.t.Helper()
 	w.settle()

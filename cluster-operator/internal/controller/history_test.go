@@ -12,7 +12,6 @@ import (
 	"maps"
 	"math/rand"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -383,7 +382,7 @@ func (h *history) carryOut(edit int, name string) string {
 			return "deleteClaim of pool " + name
 		}
 	case 4:
-		kafka.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": v1.StringConfigValue(strconv.Itoa(1000 + h.rand.Intn(10)))}
+		kafka.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": {Raw: fmt.Appendf(nil, `"%d"`, 1000+h.rand.Intn(10))}}
 		h.must(h.k8s.Update(ctx, kafka))
 		return "change a setting"
 	case changeHeap:

@@ -480,9 +480,9 @@ func (g *generator) config(brokers int) map[string]v1.ConfigValue {
 		"default.replication.factor": factor, "offsets.topic.replication.factor": factor, "transaction.state.log.replication.factor": factor,
 		"transaction.state.log.min.isr": {Raw: []byte("1")}, "min.insync.replicas": {Raw: []byte("1")},
 		"log.retention.ms": {Raw: []byte("6e5")}, "auto.create.topics.enable": {Raw: []byte("false")},
-		"log.cleanup.policy": {Raw: []byte(`["compact","delete"]`)}, "compression.type": v1.StringConfigValue("lz4"),
-		"com.example.plugin": v1.StringConfigValue("  leading \\ and\ttab: ü"), "log.dirs": v1.StringConfigValue("/ignored"),
-		"ssl.cipher.suites": v1.StringConfigValue("TLS_AES_256_GCM_SHA384"), "metric.reporters": v1.StringConfigValue("com.example.Reporter"),
+		"log.cleanup.policy": {Raw: []byte(`["compact","delete"]`)}, "compression.type": {Raw: []byte(`"lz4"`)},
+		"com.example.plugin": {Raw: []byte(`"  leading \\ and\ttab: ü"`)}, "log.dirs": {Raw: []byte(`"/ignored"`)},
+		"ssl.cipher.suites": {Raw: []byte(`"TLS_AES_256_GCM_SHA384"`)}, "metric.reporters": {Raw: []byte(`"com.example.Reporter"`)},
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if g.maybe(2) {
@@ -509,7 +509,7 @@ func (g *generator) listeners() []v1.Listener {
 		l.TLS = l.TLS || l.Type == v1.ListenerIngress
 		l.Authentication = oneOf(g, nil, &v1.ListenerAuthentication{Type: v1.AuthenticationScramSHA512},
 			&v1.ListenerAuthentication{Type: v1.AuthenticationCustom, SASL: new(g.maybe(2)), ListenerConfig: map[string]v1.ConfigValue{
-				"sasl.enabled.mechanisms": v1.StringConfigValue("OAUTHBEARER"), "connections.max.reauth.ms": {Raw: []byte("3600000")}}})
+				"sasl.enabled.mechanisms": {Raw: []byte(`"OAUTHBEARER"`)}, "connections.max.reauth.ms": {Raw: []byte("3600000")}}})
 		if l.TLS && g.maybe(2) {
 			l.Authentication = &v1.ListenerAuthentication{Type: v1.AuthenticationTLS}
 		}

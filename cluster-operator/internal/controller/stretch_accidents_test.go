@@ -2,6 +2,7 @@ package controller
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ import (
 func (w *stretchedWorld) configure(key, value string) {
 	w.t.Helper()
 	k := w.kafka()
-	k.Spec.Kafka.Config = map[string]v1.ConfigValue{key: v1.StringConfigValue(value)}
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{key: {Raw: []byte(strconv.Quote(value))}}
 	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
 }
 

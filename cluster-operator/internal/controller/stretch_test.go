@@ -474,7 +474,7 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(secret.ResourceVersion).To(Equal(certificate))
 
 	// The operator still applies a user's change to the other clusters. All nodes keep west's controller as a voter.
-	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.pass()
 	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
@@ -539,7 +539,7 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	lease.Annotations["kafka-operators.io/contract"] = "0"
 	w.Expect(w.members["east"].Update(t.Context(), lease)).To(Succeed())
 	k := w.kafka()
-	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"),
@@ -722,7 +722,7 @@ func TestACentralClusterThatWasFollowedTouchesNothing(t *testing.T) {
 	w.follow("east")
 	before := w.all()
 	k := w.kafka()
-	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": v1.StringConfigValue("1")}
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "CentralFenced"), HaveField("Message", ContainSubstring("next:a:b"))))

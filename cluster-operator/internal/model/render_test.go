@@ -239,21 +239,26 @@ func TestWhatRestartsNodes(t *testing.T) {
 		edit     func(*Input)
 		restarts []int32
 	}{
-		"nothing":               {func(*Input) {}, none},
-		"a setting of Kafka":    {func(in *Input) { in.Kafka.Spec.Kafka.Config["log.retention.ms"] = v1.StringConfigValue("1000") }, none},
-		"a setting of a plugin": {func(in *Input) { in.Kafka.Spec.Kafka.Config["my.authorizer.x"] = v1.StringConfigValue("1") }, all},
+		"nothing": {func(*Input) {}, none},
+		"a setting of Kafka": {func(in *Input) {
+			in.Kafka.Spec.Kafka.Config["log.retention.ms"] = v1.ConfigValue{Raw: []byte(`"1000"`)}
+		}, none},
+		"a setting of a plugin": {func(in *Input) { in.Kafka.Spec.Kafka.Config["my.authorizer.x"] = v1.ConfigValue{Raw: []byte(`"1"`)} }, all},
 		"a setting that the node looks up": {func(in *Input) {
-			in.Kafka.Spec.Kafka.Config["log.retention.ms"] = v1.StringConfigValue("${strimzienv:RETENTION}")
+			in.Kafka.Spec.Kafka.Config["log.retention.ms"] = v1.ConfigValue{Raw: []byte(`"${strimzienv:RETENTION}"`)}
 		}, all},
 		"a password": {func(in *Input) {
-			in.Kafka.Spec.Kafka.Config["delegation.token.secret.key"] = v1.StringConfigValue("secret")
+			in.Kafka.Spec.Kafka.Config["delegation.token.secret.key"] = v1.ConfigValue{Raw: []byte(`"secret"`)}
 		}, all},
-		"a config provider": {func(in *Input) { in.Kafka.Spec.Kafka.Config["config.providers"] = v1.StringConfigValue("vault") }, all},
+		"a config provider": {func(in *Input) {
+			in.Kafka.Spec.Kafka.Config["config.providers"] = v1.ConfigValue{Raw: []byte(`"vault"`)}
+		}, all},
 		"a setting of one listener": {func(in *Input) {
-			in.Kafka.Spec.Kafka.Config["listener.name.tls-9093.max.connections"] = v1.StringConfigValue("100")
+			in.Kafka.Spec.Kafka.Config["listener.name.tls-9093.max.connections"] = v1.ConfigValue{Raw: []byte(`"100"`)}
 		}, all},
-		"a key that is ignored": {func(in *Input) { in.Kafka.Spec.Kafka.Config["ssl.truststore.password"] = v1.StringConfigValue("other") },
-			none},
+		"a key that is ignored": {func(in *Input) {
+			in.Kafka.Spec.Kafka.Config["ssl.truststore.password"] = v1.ConfigValue{Raw: []byte(`"other"`)}
+		}, none},
 		"network policy peers": {func(in *Input) { in.Kafka.Spec.Kafka.Listeners[0].NetworkPolicyPeers = nil }, none},
 		"labels of a bootstrap Service": {func(in *Input) {
 			in.Kafka.Spec.Kafka.Listeners[2].Configuration.Bootstrap.Labels = map[string]string{"a": "b"}

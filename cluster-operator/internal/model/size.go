@@ -78,7 +78,6 @@ func tooLarge(pool, set string, nodes, size int) error {
 	if size/nodes >= maxPodSet {
 		do = "a single node is too large: make the template of its pod smaller"
 	}
-	return fmt.Errorf("the StrimziPodSet %s of KafkaNodePool %s would have %d kB with its %d nodes, and Kubernetes stores no object of "+
-		"much more "+
-		"than %d kB: %s", set, pool, size/1000, nodes, maxPodSet/1000, do)
+	return fmt.Errorf("the StrimziPodSet %s of KafkaNodePool %s would have %d kB with its %d nodes; Kubernetes can't store objects "+
+		"much larger than %d kB: %s", set, pool, size/1000, nodes, maxPodSet/1000, do)
 }

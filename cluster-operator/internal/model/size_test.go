@@ -22,12 +22,11 @@ func TestTooLarge(t *testing.T) {
 	}{
 		{nodes: 0, size: 1000},
 		{nodes: 300, size: maxPodSet - 1},
-		{nodes: 300, size: maxPodSet, want: prefix + "1300 kB with its 300 nodes, and Kubernetes stores no object of much more than 1300 kB: " +
+		{nodes: 300, size: maxPodSet, want: prefix + "1300 kB with its 300 nodes; Kubernetes can't store objects much larger than 1300 kB: " +
 			"split the KafkaNodePool into several, of up to 300 nodes each"},
-		{nodes: 400, size: 2 * maxPodSet, want: prefix + "2600 kB with its 400 nodes, and Kubernetes stores no object of much more than " +
-			"1300 kB: " +
-			"split the KafkaNodePool into several, of up to 200 nodes each"},
-		{nodes: 1, size: maxPodSet, want: prefix + "1300 kB with its 1 nodes, and Kubernetes stores no object of much more than 1300 kB: a " +
+		{nodes: 400, size: 2 * maxPodSet, want: prefix + "2600 kB with its 400 nodes; Kubernetes can't store objects much larger than " +
+			"1300 kB: split the KafkaNodePool into several, of up to 200 nodes each"},
+		{nodes: 1, size: maxPodSet, want: prefix + "1300 kB with its 1 nodes; Kubernetes can't store objects much larger than 1300 kB: a " +
 			"single node is too large: make the template of its pod smaller"},
 	} {
 		t.Run(fmt.Sprint(c.nodes, c.size), func(t *testing.T) {

@@ -253,7 +253,7 @@ func Cordons(version, metadataVersion string) bool {
 	return known && err == nil && current >= cordonsSince
 }
 
-// Cordon keeps new replicas from what is to go: from volumes, by the pools that lose them, and from brokers.
+// Cordon prevents new replicas on volumes and brokers that are to be removed. The volumes are those of each pool that loses some.
 type Cordon struct {
 	Volumes map[string][]int32
 	Brokers []int32

@@ -219,7 +219,7 @@ func sansOf(cert *x509.Certificate) []string {
 	return normalSANs(names)
 }
 
-// normalSANs are names sorted, each once, with IP addresses in one spelling.
+// normalSANs are names sorted, each once, with IP addresses normalized.
 func normalSANs(names []string) []string {
 	normal := make([]string, len(names))
 	for i, name := range names {

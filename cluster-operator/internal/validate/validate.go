@@ -70,7 +70,7 @@ type Problem struct {
 
 // Result is all that was found.
 type Result struct {
-	// Errors forbid to make or change anything.
+	// Errors block all changes.
 	Errors []Problem
 	// Refused are problems that affect a single setting: nodes keep their previous one, and everything else proceeds.
 	Refused []Problem

@@ -100,7 +100,7 @@ func (p *provider) Resolve(_ context.Context, r network.Request, observed []netw
 	return out, nil
 }
 
-// endpoints returns where a node can be reached, or what that waits for.
+// endpoints returns where a node can be reached, or what is still missing.
 func endpoints(n network.Node, host string, observed []network.Object) (at map[string]network.Endpoint, waits string) {
 	if host == "" {
 		return nil, fmt.Sprintf("cluster %s has no Kubernetes node with an IP address", n.Cluster)

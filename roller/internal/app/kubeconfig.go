@@ -2,34 +2,29 @@ package app
 
 import (
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
-// KubernetesConfig returns the configuration for a kubeconfig and a context, as kubectl interprets them. Without a kubeconfig it uses that
-// of KUBECONFIG, the pod's own cluster, or ~/.kube/config; a context is one of a kubeconfig, never the pod's own cluster.
-func KubernetesConfig(kubeconfig, context string) (*rest.Config, error) {
-	return kubernetesConfig(kubeconfig, context, ctrlconfig.GetConfig)
+// KubernetesConfig returns the configuration for a connection, as kubectl interprets its flags. Without any it uses the kubeconfig of
+// KUBECONFIG, the pod's own cluster, or ~/.kube/config; a context is one of a kubeconfig, never the pod's own cluster.
+func KubernetesConfig(c options.Connection) (*rest.Config, error) {
+	return kubernetesConfig(c, ctrlconfig.GetConfig)
 }
 
-func kubernetesConfig(kubeconfig, context string, unnamed func() (*rest.Config, error)) (*rest.Config, error) {
-	if kubeconfig == "" && context == "" {
+func kubernetesConfig(c options.Connection, unnamed func() (*rest.Config, error)) (*rest.Config, error) {
+	if !c.Given() {
 		return unnamed()
 	}
-	return clientConfig(kubeconfig, context).ClientConfig()
+	return c.ToRESTConfig()
 }
 
-// ContextNamespace returns the namespace of a context; empty if it can't be read.
-func ContextNamespace(kubeconfig, context string) string {
-	namespace, _, err := clientConfig(kubeconfig, context).Namespace()
+// ContextNamespace returns the namespace of a connection's context; empty if it can't be read.
+func ContextNamespace(c options.Connection) string {
+	namespace, _, err := c.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return ""
 	}
 	return namespace
-}
-
-func clientConfig(kubeconfig, context string) clientcmd.ClientConfig {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: context})
 }

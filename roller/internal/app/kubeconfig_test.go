@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/rest"
+
+	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
 const twoContexts = `apiVersion: v1
@@ -20,6 +23,12 @@ contexts:
 - {name: there, context: {cluster: there}}
 `
 
+func connectionTo(kubeconfig, context string) options.Connection {
+	c := options.NewConnection()
+	*c.KubeConfig, *c.Context = kubeconfig, context
+	return c
+}
+
 func TestTheContextSaysWhichClusterIsMeant(t *testing.T) {
 	g := NewWithT(t)
 	file := filepath.Join(t.TempDir(), "config")
@@ -32,16 +41,16 @@ func TestTheContextSaysWhichClusterIsMeant(t *testing.T) {
 		if c.kubeconfig == "" {
 			t.Setenv("KUBECONFIG", file)
 		}
-		config, err := KubernetesConfig(c.kubeconfig, c.context)
+		config, err := KubernetesConfig(connectionTo(c.kubeconfig, c.context))
 		g.Expect(err).NotTo(HaveOccurred(), "%+v", c)
 		g.Expect(config.Host).To(Equal(c.host), "%+v", c)
-		g.Expect(ContextNamespace(c.kubeconfig, c.context)).To(Equal(c.namespace), "%+v", c)
+		g.Expect(ContextNamespace(connectionTo(c.kubeconfig, c.context))).To(Equal(c.namespace), "%+v", c)
 	}
-	_, err := KubernetesConfig(file, "nowhere")
+	_, err := KubernetesConfig(connectionTo(file, "nowhere"))
 	g.Expect(err).To(MatchError(ContainSubstring(`context "nowhere" does not exist`)))
-	_, err = KubernetesConfig(filepath.Join(t.TempDir(), "none"), "")
+	_, err = KubernetesConfig(connectionTo(filepath.Join(t.TempDir(), "none"), ""))
 	g.Expect(err).To(HaveOccurred())
-	g.Expect(ContextNamespace(filepath.Join(t.TempDir(), "none"), "")).To(BeEmpty())
+	g.Expect(ContextNamespace(connectionTo(filepath.Join(t.TempDir(), "none"), ""))).To(BeEmpty())
 }
 
 // In a pod, without KUBECONFIG, a context is not that of the pod's own cluster: the roll would restart nodes of another Kafka.
@@ -50,9 +59,33 @@ func TestAContextIsNotThePodsOwnCluster(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", t.TempDir())
 	own := func() (*rest.Config, error) { return &rest.Config{Host: "https://10.0.0.1:443"}, nil }
-	_, err := kubernetesConfig("", "there", own)
+	_, err := kubernetesConfig(connectionTo("", "there"), own)
 	g.Expect(err).To(MatchError(ContainSubstring(`context "there" does not exist`)))
-	config, err := kubernetesConfig("", "", own)
+	config, err := kubernetesConfig(connectionTo("", ""), own)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(config.Host).To(Equal("https://10.0.0.1:443"))
+}
+
+func TestFlagsOfTheConnectionOverrideTheKubeconfig(t *testing.T) {
+	g := NewWithT(t)
+	file := filepath.Join(t.TempDir(), "config")
+	g.Expect(os.WriteFile(file, []byte(twoContexts), 0o600)).To(Succeed())
+	c := connectionTo(file, "")
+	*c.Impersonate, *c.APIServer, *c.BearerToken, *c.Timeout = "me", "https://elsewhere:6443", "secret", "7s"
+	config, err := KubernetesConfig(c)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]any{config.Impersonate.UserName, config.Host, config.BearerToken, config.Timeout}).To(
+		Equal([]any{"me", "https://elsewhere:6443", "secret", 7 * time.Second}))
+}
+
+// Such a flag is about the cluster of a kubeconfig as well.
+func TestAFlagOfTheConnectionIsNotForThePodsOwnCluster(t *testing.T) {
+	g := NewWithT(t)
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", t.TempDir())
+	c := options.NewConnection()
+	*c.APIServer = "https://elsewhere:6443"
+	config, err := kubernetesConfig(c, func() (*rest.Config, error) { t.Fatal("the pod's own cluster is used"); return nil, nil })
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(config.Host).To(Equal("https://elsewhere:6443"))
 }

@@ -25,7 +25,7 @@ type Surroundings struct {
 	// Variables lists all variables as NAME=value, to find misspelled names. It may be empty.
 	Variables []string
 	// Namespace returns the namespace of a context, for commands without one; empty if the context has none.
-	Namespace func(kubeconfig, context string) string
+	Namespace func(Connection) string
 	// Out receives help and completions.
 	Out io.Writer
 }
@@ -123,6 +123,7 @@ func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Comm
 	}
 	for _, c := range commands {
 		sub := d.subcommand(c)
+		d.Connection.addTo(sub.Flags(), sub.Name())
 		for _, name := range c.flags {
 			sub.Flags().AddFlag(flags[name])
 			if name == "output" {

@@ -50,8 +50,8 @@ type Options struct {
 	LeaderElection bool
 	Log            logging.Options
 
-	// Kubeconfig and Context select the Kubernetes cluster, as with kubectl.
-	Kubeconfig, Context string
+	// Connection leads to the Kubernetes cluster.
+	Connection Connection
 
 	// plan, explain and roll only.
 	Output  string
@@ -71,7 +71,7 @@ type draft struct {
 
 func newDraft() *draft {
 	return &draft{
-		Options: Options{Policy: roller.DefaultPolicy()},
+		Options: Options{Policy: roller.DefaultPolicy(), Connection: NewConnection()},
 		kafka: credentials.NewSettings(credentials.Program{
 			ClientID: "kafka-operators-roller", Stable: true, BootstrapOptional: true, Files: true,
 		}),
@@ -80,9 +80,9 @@ func newDraft() *draft {
 
 // complete derives missing settings, and checks settings that depend on each other. contextNamespace returns the namespace of the
 // kubeconfig's context.
-func (d *draft) complete(r *settings.Reading, contextNamespace func(kubeconfig, context string) string) {
+func (d *draft) complete(r *settings.Reading, contextNamespace func(Connection) string) {
 	if !r.Given(envNamespace) && d.Command != "run" && contextNamespace != nil {
-		if name := contextNamespace(d.Kubeconfig, d.Context); name != "" {
+		if name := contextNamespace(d.Connection); name != "" {
 			d.Namespaces = settings.Namespaces{Names: []string{name}}
 		}
 	}

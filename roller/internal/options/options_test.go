@@ -166,11 +166,11 @@ func TestFlagsAreThoseOfKubectl(t *testing.T) {
 	g := NewWithT(t)
 	o, err := parse(nil, "plan", "-n", "ns", "--cluster=c", "-o", "json", "--kubeconfig=/k", "--context", "there")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]string{o.Namespace, o.Output, o.Kubeconfig, o.Context}).To(Equal([]string{"ns", "json", "/k", "there"}))
+	g.Expect([]string{o.Namespace, o.Output, *o.Connection.KubeConfig, *o.Connection.Context}).To(Equal([]string{"ns", "json", "/k", "there"}))
 
 	asked := ""
 	around := in(map[string]string{"STRIMZI_CLUSTER_NAME": "c"}, io.Discard)
-	around.Namespace = func(kubeconfig, context string) string { asked = kubeconfig + " " + context; return "of-the-context" }
+	around.Namespace = func(c options.Connection) string { asked = *c.KubeConfig + " " + *c.Context; return "of-the-context" }
 	o, _, err = options.Parse([]string{"plan", "--kubeconfig=/k", "--context=there"}, around)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect([]string{o.Namespace, asked}).To(Equal([]string{"of-the-context", "/k there"}))
@@ -182,6 +182,29 @@ func TestFlagsAreThoseOfKubectl(t *testing.T) {
 	o, _, err = options.Parse([]string{"plan"}, around)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.Namespace).To(Equal("ns"), "what is said wins")
+}
+
+// --cluster names the Kafka cluster, and never one of the kubeconfig. The Deployment takes no flags that would harm it.
+func TestFlagsOfTheConnection(t *testing.T) {
+	g := NewWithT(t)
+	for _, command := range [][]string{{"plan"}, {"explain", "3"}, {"roll"}} {
+		args := append(command, where...)
+		o, err := parse(nil, args...)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(o.Cluster).To(Equal("my-cluster"))
+		g.Expect(o.Connection.Given()).To(BeFalse(), "--cluster and --namespace are not of the connection")
+
+		o, err = parse(nil, append(args, "--as=me", "--as-group=a", "--as-group=b", "-s", "https://k:6443", "--token=t")...)
+		g.Expect(err).NotTo(HaveOccurred())
+		c := o.Connection
+		g.Expect([]any{*c.Impersonate, *c.ImpersonateGroup, *c.APIServer, *c.BearerToken, c.ClusterName, c.Given()}).To(
+			Equal([]any{"me", []string{"a", "b"}, "https://k:6443", "t", (*string)(nil), true}))
+	}
+	o, err := parse(nil, append([]string{"run", "--kubeconfig=/k"}, where...)...)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Connection.Given()).To(BeTrue())
+	_, err = parse(nil, append([]string{"run", "--request-timeout=7s"}, where...)...)
+	g.Expect(err).To(MatchError(ContainSubstring("unknown flag: --request-timeout")))
 }
 
 func TestCompletionAndThePluginOfKubectl(t *testing.T) {

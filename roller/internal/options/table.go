@@ -156,10 +156,6 @@ func (d *draft) deployment() []settings.Setting {
 
 func (d *draft) commands() []settings.Setting {
 	return []settings.Setting{
-		{Flag: "kubeconfig", DefaultDoc: "as kubectl", Parse: settings.Into(&d.Kubeconfig, settings.Text),
-			Doc: "The kubeconfig. Unset: `KUBECONFIG`, the pod's own cluster, or `~/.kube/config`."},
-		{Flag: "context", DefaultDoc: "the current one", Parse: settings.Into(&d.Context, settings.Text),
-			Doc: "The name of the context in the kubeconfig."},
 		{Flag: "output", Default: "table", Parse: settings.Into(&d.Output, settings.Choice("format", "table", "json")),
 			Doc: "The format of `plan` and `explain`: `table` or `json`."},
 		{Flag: "limit", Default: "0s", Parse: settings.Into(&d.Limit, settings.Duration(0)),

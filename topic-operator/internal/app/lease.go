@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -56,9 +55,9 @@ func holdsLease(ctx context.Context, api client.Reader, o election.Options) erro
 	holder := lease.Spec.HolderIdentity
 	switch {
 	case holder == nil || *holder == "":
-		return errors.Join(controller.ErrNotLeader, fmt.Errorf("nobody holds the Lease %s/%s", o.Namespace, o.Name))
+		return fmt.Errorf("%w: nobody holds the Lease %s/%s", controller.ErrNotLeader, o.Namespace, o.Name)
 	case *holder != o.Identity:
-		return errors.Join(controller.ErrNotLeader, fmt.Errorf("the Lease %s/%s is held by '%s'", o.Namespace, o.Name, *holder))
+		return fmt.Errorf("%w: the Lease %s/%s is held by '%s'", controller.ErrNotLeader, o.Namespace, o.Name, *holder)
 	}
 	return nil
 }

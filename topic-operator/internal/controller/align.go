@@ -21,13 +21,13 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	if p.readsOtherwise() {
-		return decideAgain(), r.gather(ctx, p, nil)
+		return verdict{then: undecided}, r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
 	if moved, err := r.readMoves(ctx, p, d.Topic); err != nil {
 		return r.failed(p, claim, err), nil
 	} else if moved {
-		return lookAgain(settle), nil
+		return verdict{then: soon, after: settle}, nil
 	}
 	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
 	if d.Claim && plan.Changes() {
@@ -36,7 +36,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 			return verdict{}, err
 		}
 		if p.facts.Own.Unstorable {
-			return decideAgain(), nil
+			return verdict{then: undecided}, nil
 		}
 	}
 	if err := r.rememberThrottles(ctx, p); err != nil {
@@ -108,7 +108,7 @@ func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone 
 		})
 	}
 	if p.settling {
-		v.then, v.wait = soon, settle // only a later read proves that no difference remains
+		v.then, v.after = soon, settle // only a later read proves that no difference remains
 	}
 	return v
 }

@@ -187,7 +187,7 @@ func TestADeletedTopicIsMadeAgainAndItsLossIsTold(t *testing.T) {
 	w.Expect(id).NotTo(Equal(old))
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", id)))
 	w.Expect(w.sink.took()).
-		To(Equal([]string{"Warning Recreated: Recreated, empty, topic 'a' with 2 partitions and replication factor 1: it was deleted " +
+		To(Equal([]string{"Warning Recreated: Recreated topic 'a' (empty) with 2 partitions and replication factor 1: it had been deleted " +
 			"outside of Kubernetes"}))
 	w.Expect(w.count("strimzi_drift_reverted_total")).To(BeEquivalentTo(1))
 	w.Expect(w.logged.took()).To(ConsistOf(ContainSubstring("level=WARN")))

@@ -27,7 +27,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 		return verdict{}, err
 	}
 	if p.readsOtherwise() {
-		return decideAgain(), r.gather(ctx, p, nil)
+		return verdict{then: undecided}, r.gather(ctx, p, nil)
 	}
 	made, err := r.kafka.Create(ctx, wanted, r.mayCreate(ctx, p, d))
 	if v, ok, err := r.notMade(ctx, p, err); ok {
@@ -66,14 +66,15 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 }
 
 func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
-	shape := fmt.Sprintf("topic '%s' with %d partitions and replication factor %d", desired.Name, made.Partitions, made.ReplicationFactor)
+	shape := fmt.Sprintf(" with %d partitions and replication factor %d", made.Partitions, made.ReplicationFactor)
 	if p.kt.Status.TopicID != "" {
 		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
 			p.kt.Status.TopicID, "topicId", made.ID.String())
 		r.metrics.DriftReverted(p.key.Namespace)
-		r.events.Warning(reference(p.kt), "Recreated", "Create", "Recreated, empty, "+shape+": it was deleted outside of Kubernetes")
+		r.events.Warning(reference(p.kt), "Recreated", "Create",
+			"Recreated topic '"+desired.Name+"' (empty)"+shape+": it had been deleted outside of Kubernetes")
 		return
 	}
 	p.log.Info("Created topic", "topic", desired.Name, "topicId", made.ID.String(), "partitions", made.Partitions)
-	r.events.Normal(reference(p.kt), "Created", "Create", "Created "+shape)
+	r.events.Normal(reference(p.kt), "Created", "Create", "Created topic '"+desired.Name+"'"+shape)
 }

@@ -22,7 +22,7 @@ func (r *Reconciler) release(ctx context.Context, p *pass, d ownership.Decision)
 		logging.Warn(p.log, d.Note.Message)
 		r.events.Warning(reference(p.kt), d.Note.Reason, "Delete", d.Note.Message)
 	}
-	return finished(), r.removeFinalizer(ctx, p)
+	return verdict{then: over}, r.removeFinalizer(ctx, p)
 }
 
 // delete deletes the topic of an object that is being deleted, by the id that the decision proved, and removes the object's finalizer.
@@ -46,7 +46,7 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 		// The controller reports that this topic no longer exists, so the broker that described it lags behind.
 		r.memory.topicDeleted(d.ID, false)
 		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: d.ID, Outdated: true}
-		return decideAgain(), nil
+		return verdict{then: undecided}, nil
 	case kafka.ClassOf(err) == kafka.ClassDisabled && !r.options.KeepWhenDeletionDisabled:
 		logging.Warn(p.log, "Unable to delete topic '"+d.Topic+"' from Kafka because topic deletion is disabled on the Kafka controller.")
 		r.events.Warning(reference(p.kt), "DeletionDisabled", "Delete",
@@ -58,5 +58,5 @@ func (r *Reconciler) delete(ctx context.Context, p *pass, d ownership.Decision) 
 	default:
 		return r.failed(p, nil, err), nil
 	}
-	return finished(), r.removeFinalizer(ctx, p)
+	return verdict{then: over}, r.removeFinalizer(ctx, p)
 }

@@ -96,7 +96,7 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 		// Kafka is reachable now, and can return its cluster id.
 		p.facts.Own = r.own(r.options.Identity.Ask(ctx, answered))
 	}
-	return decideAgain()
+	return verdict{then: undecided}
 }
 
 // confirm asks the controller, which never lags behind, whether the name of the topic is free. It only validates a creation.
@@ -112,7 +112,7 @@ func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 		p.facts.Observed = ownership.Observation{View: ownership.Unknown}
 		return r.failed(p, nil, err)
 	}
-	return decideAgain()
+	return verdict{then: undecided}
 }
 
 // readsOtherwise reports whether the answers to the pass's writes show another object than the one of the decision: the API server returns

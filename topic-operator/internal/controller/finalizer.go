@@ -3,9 +3,11 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,9 +31,9 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 	return err
 }
 
-// removeFinalizer removes the operator's finalizer, if the object has it.
+// removeFinalizer removes the operator's finalizer, if the object exists and has it.
 func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
-	if !ownership.HasFinalizer(p.kt) {
+	if p.facts.Object.Vanished || !ownership.HasFinalizer(p.kt) {
 		return nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(p.kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
@@ -49,6 +51,18 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, p *pass, timer string,
 	r.metrics.Timed(timer, r.options.Now().Sub(began))
 	if err == nil {
 		p.bound = began
+	}
+	return orGone(err)
+}
+
+// errGone is the error of a request for a KafkaTopic that the API server did not find.
+var errGone = errors.New("the KafkaTopic does not exist any more")
+
+// orGone returns the error of a write to a KafkaTopic, which is errGone if it was not found. What else was not found, such as the
+// operator's Lease, says nothing about the KafkaTopic.
+func orGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("%w: %w", errGone, err)
 	}
 	return err
 }

@@ -23,6 +23,7 @@ func TestAnObjectThatVanishesBeforeItsFinalizerIsLetGo(t *testing.T) {
 	w := newWorld(t)
 	w.create("a")
 	w.requests.once("PATCH a", func() { w.delete("a") })
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
 	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
 	w.Expect(w.kafka.took()).To(Equal([]string{"describe a"}))
 	w.Expect(w.exists("a")).To(BeFalse())
@@ -36,6 +37,7 @@ func TestAnObjectThatVanishesBeforeItsStatusIsLetGo(t *testing.T) {
 		w.update("a", finalizers()) // a user removes the finalizer on purpose
 		w.delete("a")
 	})
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
 	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
 	w.Expect(w.exists("a")).To(BeFalse())
 	w.Expect(w.logged.took()).To(BeEmpty())
@@ -46,6 +48,7 @@ func TestAnObjectThatVanishesBeforeItIsReleasedIsLetGo(t *testing.T) {
 	w.ready("a")
 	w.delete("a")
 	w.requests.once("PATCH a", func() { w.update("a", finalizers()) })
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
 	w.Expect(w.pass("a").RequeueAfter).To(BeZero())
 	w.Expect(w.exists("a")).To(BeFalse())
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // Two quick changes, of which the second reverts the first: a lagging broker reports the state that the second one asks for, so that the
@@ -97,10 +98,13 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		w.ready(name)
 		w.delete(name)
+		kt := w.get(name)
 		w.pass(name)
+		w.Expect(w.r.watched().Delete(event.DeleteEvent{Object: kt})).To(BeTrue())
 		w.pass(name)
 		w.clock.step(longMemory)
 	}
+	w.Expect(w.r.vanish.names).To(BeEmpty())
 	w.Expect(w.r.memory.names).To(BeEmpty())
 	w.Expect(len(w.r.memory.objects)).To(BeNumerically("<=", 1), "the last one is swept with the next write")
 	w.Expect(len(w.r.memory.deleted)).To(BeNumerically("<=", 1))

@@ -12,8 +12,12 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.
-const longMemory = 24 * time.Hour
+const (
+	// settle is how long a broker's view may lag behind an acknowledged write. A read within this time proves nothing.
+	settle = 3 * time.Second
+	// longMemory is when entries without another expiry are dropped, so that entries of deleted objects don't accumulate.
+	longMemory = 24 * time.Hour
+)
 
 // memory is the state that a running operator keeps between passes. Its loss costs time, never correctness.
 type memory struct {
@@ -48,6 +52,15 @@ type objectMemory struct {
 	disbelieved *disbelief
 	// unselected is when the operator last saw the deletion blocked because no operator selects the object. It reports that once.
 	unselected time.Time
+}
+
+// nameMemory is what the operator remembers of a name, whichever object has it. A pass that finds no object removes it. An object that is
+// recreated before that has the same topic, behind which brokers lag, and goes on with the same back-off.
+type nameMemory struct {
+	// wrote is when the operator last changed Kafka for the object. It expires after settle.
+	wrote time.Time
+	// failing is since when the passes have been failing. It ends only with a pass that does not fail.
+	failing time.Time
 }
 
 // creation is a topic that the operator created for an object.
@@ -88,7 +101,7 @@ func newMemory(now func() time.Time) *memory {
 	}
 }
 
-// edit changes an entry. It is the one place where entries begin, and where they end: when they say nothing any more.
+// edit changes an entry of a map, and removes it if nothing is left in it.
 func edit[K, V comparable](entries map[K]V, key K, change func(*V)) {
 	var nothing V
 	entry := entries[key]
@@ -106,19 +119,34 @@ func (m *memory) recall(object types.UID) objectMemory {
 	return m.objects[object]
 }
 
-// amend changes what the operator remembers of an object.
-func (m *memory) amend(object types.UID, change func(*objectMemory)) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	edit(m.objects, object, change)
+// note changes what the operator remembers of an object.
+func (m *memory) note(object types.UID, change func(*objectMemory)) {
+	note(m, m.objects, object, change)
 }
 
-// note adds to what the operator remembers of an object, and drops what has expired, so that the memory does not grow.
-func (m *memory) note(object types.UID, change func(*objectMemory)) {
+// noteName changes what the operator remembers of a name.
+func (m *memory) noteName(key types.NamespacedName, change func(*nameMemory)) {
+	note(m, m.names, key, change)
+}
+
+// note changes an entry of the memory, and drops all that have expired, so that it does not grow.
+func note[K, V comparable](m *memory, entries map[K]V, key K, change func(*V)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.sweep()
-	edit(m.objects, object, change)
+	edit(entries, key, change)
+}
+
+// wrote records that the operator just changed Kafka for the object.
+func (m *memory) wrote(key types.NamespacedName) {
+	m.noteName(key, func(n *nameMemory) { n.wrote = m.now() })
+}
+
+// settling reports whether the operator changed Kafka for the object so recently that a broker may still show the old state.
+func (m *memory) settling(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now().Sub(m.names[key].wrote) < settle // a zero time is long ago
 }
 
 // disbelieve records that the cache may lack fields of this version of an object.
@@ -161,7 +189,7 @@ func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
 
 // claimStored records that the object's status contains its topic.
 func (m *memory) claimStored(object types.UID) {
-	m.amend(object, func(o *objectMemory) {
+	m.note(object, func(o *objectMemory) {
 		if c := o.created; c != nil {
 			o.created = &creation{Creation: c.Creation, at: c.at, stored: true}
 		}
@@ -179,7 +207,7 @@ func (m *memory) madeFor(object types.UID) *ownership.Creation {
 
 // forgetCreation removes the creation for the object, because the object gave its topic up.
 func (m *memory) forgetCreation(object types.UID) {
-	m.amend(object, func(o *objectMemory) { o.created = nil })
+	m.note(object, func(o *objectMemory) { o.created = nil })
 }
 
 // isOld reports whether the creation proves nothing that the status does not prove.
@@ -197,7 +225,7 @@ func (m *memory) noteMismatch(object types.UID, generation int64) {
 // generation, and by how much to postpone the next pass. The delay doubles with each pass, up to longest, as long as nothing changes.
 func (m *memory) mismatched(object types.UID, generation int64, interval time.Duration) (reported bool, later time.Duration) {
 	const longest = 3 // number of doublings
-	m.amend(object, func(o *objectMemory) {
+	m.note(object, func(o *objectMemory) {
 		if was := o.mismatch; was != nil && was.reported == generation {
 			o.mismatch = &mismatch{reported: generation, looks: was.looks + 1, at: m.now()}
 			reported, later = true, interval*time.Duration(1<<min(o.mismatch.looks, longest))-interval
@@ -208,14 +236,14 @@ func (m *memory) mismatched(object types.UID, generation int64, interval time.Du
 
 // forgetMismatch records that the operator replaced the reported mismatch in the status.
 func (m *memory) forgetMismatch(object types.UID) {
-	m.amend(object, func(o *objectMemory) { o.mismatch = nil })
+	m.note(object, func(o *objectMemory) { o.mismatch = nil })
 }
 
 // movedLately records whether the replication factor of the object's topic differs from the specification. It reports whether the
 // difference is so recent that a broker may still show the state before the end of a reassignment.
 func (m *memory) movedLately(object types.UID, differs bool) (lately bool) {
 	if !differs {
-		m.amend(object, func(o *objectMemory) { o.moved = time.Time{} })
+		m.note(object, func(o *objectMemory) { o.moved = time.Time{} })
 		return false
 	}
 	m.note(object, func(o *objectMemory) {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -32,6 +34,8 @@ type modelOperator struct {
 	mute  bool
 	// mutes counts the changes of mute.
 	mutes int
+	// noLease reports whether the operator's Lease is deleted; the next election creates it again.
+	noLease bool
 }
 
 func (o *modelOperator) name() string { return string("AB"[o.index]) }
@@ -133,7 +137,11 @@ func (p *modelProcess) crash(how string) {
 
 // leads reports whether the process holds the operator's lease.
 func (p *modelProcess) leads(context.Context) error {
-	if p.op.process != p && p.w.config.plant != plantedNoLease {
+	switch {
+	case p.w.config.plant == plantedNoLease:
+	case p.op.noLease:
+		return fmt.Errorf("read the Lease: %w", apierrors.NewNotFound(coordinationv1.Resource("leases"), p.op.name()))
+	case p.op.process != p:
 		return ErrNotLeader
 	}
 	return nil
@@ -227,7 +235,7 @@ func (p *modelProcess) write(what string, do func() error, lost error) error {
 	switch fault {
 	case faultCrashBefore:
 		p.crash("before it can " + what)
-	case faultRefused:
+	case faultRefused, faultUnserved:
 		p.w.tell("  %s cannot %s", p, what)
 		return lost
 	}
@@ -257,13 +265,17 @@ func (p *modelProcess) patch(what string, obj client.Object, patch client.Patch,
 		what = fmt.Sprintf("%s %s with %s", what, client.ObjectKeyFromObject(obj), data)
 	}
 	pass := p.top()
+	lost := errModelTimeout
+	if pass.plan.fault == faultUnserved {
+		lost = apierrors.NewNotFound(modelResource, obj.GetName())
+	}
 	var stored *v1.KafkaTopic
 	err := p.write(what, func() error {
 		return p.w.server.patch(obj, patch, status, func(w modelWrite) {
 			p.w.checkPatch(p, w)
 			stored = w.after
 		})
-	}, errModelTimeout)
+	}, lost)
 	if err == nil && stored != nil {
 		pass.view = stored
 	}
@@ -279,6 +291,7 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	p.w.tell("%s looks at %s", p, key)
 	result, err, ended := p.reconcile(key)
 	p.passes = p.passes[:len(p.passes)-1]
+	defer p.checkNotForgotten(key)
 	switch {
 	case p.dead && p.op.process == p && p.w.violation == "":
 		p.w.start(p.op, p.w.relist(p.op, plan.arg), false)
@@ -287,6 +300,23 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 		p.due[key] = p.now().Add(time.Second)
 	case result.RequeueAfter > 0:
 		p.due[key] = p.now().Add(result.RequeueAfter)
+	}
+}
+
+// checkNotForgotten checks that another pass follows if the object still exists, or its tombstone does.
+func (p *modelProcess) checkNotForgotten(key types.NamespacedName) {
+	if _, due := p.due[key]; due || slices.Contains(p.queue, key) || p.dead || p.op.process != p {
+		return
+	}
+	active := func(kt *v1.KafkaTopic) bool {
+		return kt != nil && p.op.selects(kt.Labels) && (kt.DeletionTimestamp == nil || modelHeld(kt))
+	}
+	cached, stored := p.cache[key], p.w.server.objects[key]
+	switch {
+	case active(cached) && active(stored) && cached.UID == stored.UID:
+		p.w.fail("%s never looks at %s again, which still exists", p, key)
+	case p.r.vanish.get(key) != nil:
+		p.w.fail("%s never looks at %s again, whose topic may have to be deleted", p, key)
 	}
 }
 

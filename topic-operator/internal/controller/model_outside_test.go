@@ -35,9 +35,9 @@ func (w *model) throttle(s modelStep) {
 		if _, named := config[throttleKey]; named {
 			delete(config, throttleKey)
 		} else if config == nil {
-			config = map[string]v1.ConfigValue{throttleKey: v1.StringConfigValue("*")}
+			config = map[string]v1.ConfigValue{throttleKey: {Raw: []byte(`"*"`)}}
 		} else {
-			config[throttleKey] = v1.StringConfigValue("*")
+			config[throttleKey] = v1.ConfigValue{Raw: []byte(`"*"`)}
 		}
 		kt.Spec.Config = config
 	})

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ const (
 	faultRefused     = "refused"
 	faultLost        = "answer-lost"
 	faultRepeated    = "sent-again"
+	faultUnserved    = "not-served" // the API server answers 404 for an object that exists, as while its definition is replaced
 )
 
 // String returns the step in Go syntax.
@@ -99,6 +101,7 @@ func init() { // avoids an initialization cycle
 		{name: "swap", weight: 1, run: (*model).swap, fault: true},
 		{name: "immigrate", weight: 2, run: (*model).immigrate},
 		{name: "hold", weight: 2, run: (*model).hold},
+		{name: "lease", weight: 1, run: (*model).lease, fault: true},
 		{name: "usurp", weight: 1, run: (*model).usurp, fault: true},
 		{name: "vanish", weight: 1, run: (*model).vanish, fault: true},
 	}
@@ -128,7 +131,7 @@ func randomStep(r *rand.Rand, faults, nested bool) modelStep {
 // randomPass chooses the faults and the inner steps of a pass.
 func randomPass(r *rand.Rand, s *modelStep, faults, nested bool) {
 	if faults && r.IntN(8) == 0 {
-		s.fault = []string{faultCrashBefore, faultCrashAfter, faultRefused, faultLost, faultRepeated}[r.IntN(5)]
+		s.fault = []string{faultCrashBefore, faultCrashAfter, faultRefused, faultLost, faultRepeated, faultUnserved}[r.IntN(6)]
 		s.n = 1 + r.IntN(4)
 	}
 	if !nested && (s.fault == faultRepeated || r.IntN(5) == 0) {
@@ -230,7 +233,7 @@ func shape(kt *v1.KafkaTopic, arg int) {
 		kt.Spec.Partitions = &n
 	}
 	if value := pick(arg, 2, "", "1000", "2000", "3000"); value != "" {
-		kt.Spec.Config = map[string]v1.ConfigValue{configKeys[0]: v1.StringConfigValue(value)}
+		kt.Spec.Config = map[string]v1.ConfigValue{configKeys[0]: {Raw: []byte(strconv.Quote(value))}}
 	}
 	switch pick(arg, 4, 0, 0, 0, 0, 0, 0, 1, 2) {
 	case 1:
@@ -435,6 +438,12 @@ func (w *model) mute(s modelStep) {
 	o.mute = pick(s.arg, 0, true, false)
 	o.mutes++
 	w.tell("Kafka hides its id from operator %s: %t", o.name(), o.mute)
+}
+
+func (w *model) lease(s modelStep) {
+	o := w.operators[s.who%2]
+	o.noLease = pick(s.arg, 0, true, false)
+	w.tell("the Lease of operator %s is deleted: %t", o.name(), o.noLease)
 }
 
 func (w *model) redirect(s modelStep) {

@@ -59,8 +59,8 @@ type Options struct {
 	Identity Identity
 	// Claims finds the claimants of a topic; nil uses the manager's watches.
 	Claims Claims
-	// Leads returns an error if another replica of the operator leads, or if that can't be found out. The reconciler calls it right before
-	// each change in Kafka. Nil means that there is no other replica.
+	// Leads returns ErrNotLeader if this replica does not lead, and another error if that can't be found out. The reconciler calls it right
+	// before each change in Kafka. Nil means that there is no other replica.
 	Leads func(context.Context) error
 	// Schema reports which fields of a KafkaTopic the API server keeps; nil means all.
 	Schema Schema

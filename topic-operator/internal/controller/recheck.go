@@ -28,7 +28,7 @@ func (*changed) Error() string {
 }
 
 // ErrNotLeader is the error of Options.Leads if another replica of the operator leads, or none does.
-var ErrNotLeader = errors.New("another replica of the operator is the leader")
+var ErrNotLeader = errors.New("this replica is not the leader")
 
 // withheld is the error of a change that was not sent because the operator could not check whether it is still allowed.
 type withheld struct{ cause error }
@@ -112,9 +112,9 @@ func (r *Reconciler) notMade(ctx context.Context, p *pass, err error) (v verdict
 	}
 	unknown, ok := errors.AsType[*withheld](err)
 	switch {
-	case errors.Is(err, ErrNotLeader):
-		logging.Warn(p.log, "Another replica of the operator is the leader: this one changes nothing any more", "topic", p.facts.Object.Topic())
-		return lookAgain(lastRetry), true, nil
+	case ok && errors.Is(unknown, ErrNotLeader):
+		logging.Warn(p.log, "This replica is not the leader and makes no changes", "topic", p.facts.Object.Topic(), "cause", unknown.cause)
+		return verdict{then: soon, after: lastRetry}, true, nil
 	case ok:
 		return verdict{}, true, unknown
 	}
@@ -127,14 +127,14 @@ func (r *Reconciler) renew(ctx context.Context, p *pass, newer *changed) (verdic
 		p.facts.Object.Topic())
 	switch {
 	case p.facts.Object.Vanished && newer.object != nil, !p.facts.Object.Vanished && newer.object == nil:
-		return finished(), nil // the object was replaced or deleted: the watch delivers that
+		return verdict{}, nil // the object was replaced or deleted: the watch delivers that, or the timed pass finds out that it was not
 	case newer.object != nil && newer.object.UID != p.kt.UID:
-		return lookAgain(firstRetry), nil
+		return verdict{then: soon, after: firstRetry}, nil
 	case newer.object != nil:
 		p.kt = newer.object
 	}
 	if err := r.gather(ctx, p, newer); err != nil {
 		return verdict{}, err
 	}
-	return decideAgain(), nil
+	return verdict{then: undecided}, nil
 }

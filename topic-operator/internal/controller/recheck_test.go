@@ -3,9 +3,12 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -97,18 +100,40 @@ func TestAReplicaThatLeadsNoMoreChangesNothing(t *testing.T) {
 	w.ready("b")
 	w.update("b", config("k", `1`))
 	w.delete("a")
-	for _, why := range []error{ErrNotLeader, errors.New("no answer")} {
+	noLease := fmt.Errorf("read the Lease: %w", apierrors.NewNotFound(coordinationv1.Resource("leases"), "l"))
+	for _, why := range []error{ErrNotLeader, errors.New("no answer"), noLease} {
 		leads = why
-		_, _ = w.tryPass(t.Context(), "a")
-		_, _ = w.tryPass(t.Context(), "b")
+		for _, name := range []string{"a", "b"} {
+			result, err := w.tryPass(t.Context(), name)
+			w.Expect(err != nil || result.RequeueAfter > 0).To(BeTrue(), "the pass is repeated")
+		}
 		w.Expect(w.kafka.get("a")).NotTo(BeNil())
 		w.Expect(w.kafka.config("b")).To(BeEmpty())
 	}
+	leads = fmt.Errorf("%w: nobody holds the Lease", ErrNotLeader)
+	w.logged.took()
+	w.pass("b")
+	w.Expect(w.logged.took()).To(ContainElement(And(ContainSubstring("This replica is not the leader and makes no changes"),
+		ContainSubstring("nobody holds the Lease"))))
 	leads = nil
 	w.pass("a")
 	w.pass("b")
 	w.Expect(w.exists("a")).To(BeFalse())
 	w.Expect(w.kafka.config("b")).To(Equal(map[string]string{"k": "1"}))
+}
+
+func TestWithoutFinalizersADeletionWaitsForTheLease(t *testing.T) {
+	var leads error
+	w := newWorld(t, withoutFinalizers, func(s *setup) { s.Leads = func(context.Context) error { return leads } })
+	w.create("a")
+	w.pass("a")
+	w.vanish("a")
+	leads = apierrors.NewNotFound(coordinationv1.Resource("leases"), "l")
+	_, err := w.tryPass(t.Context(), "a")
+	w.Expect(err).To(MatchError(ContainSubstring("change not made")))
+	leads = nil
+	w.pass("a")
+	w.Expect(w.kafka.get("a")).To(BeNil())
 }
 
 func TestAChangeWhoseCallerLeftIsNotMade(t *testing.T) {

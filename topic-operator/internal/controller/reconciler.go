@@ -93,38 +93,46 @@ func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Objec
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	defer r.busy.start(req.NamespacedName, r.options.Now())()
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
-	var v verdict
-	err := r.read(ctx, p)
-	if apierrors.IsNotFound(err) {
-		return r.vanished(ctx, p)
+	found, err := r.read(ctx, p)
+	if err == nil && !found {
+		r.memory.forget(p.key)
+		return reconcile.Result{}, nil
 	}
+	var v verdict
 	if err == nil {
 		v, err = r.act(ctx, p)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case p.facts.Object.Vanished:
+		v = r.bury(p, v)
+	default:
 		err = r.show(ctx, p, v)
 	}
 	return r.conclude(ctx, p, v, err)
 }
 
-// read reads the object of a pass from the cache, or from the API server if the cached version may lack fields.
-func (r *Reconciler) read(ctx context.Context, p *pass) error {
-	if err := r.client.Get(ctx, p.key, p.kt); err != nil {
-		return err
+// read reads the object of a pass from the cache, or from the API server if the cached version may lack fields. If the cache has none, it
+// reads the tombstone.
+func (r *Reconciler) read(ctx context.Context, p *pass) (found bool, _ error) {
+	err := r.client.Get(ctx, p.key, p.kt)
+	if err == nil && !r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
+		p.kt, err = r.options.Claims.Object(ctx, p.key)
+		p.uncached = true
 	}
-	if !r.memory.believes(p.kt.UID, p.kt.ResourceVersion) {
-		kt, err := r.options.Claims.Object(ctx, p.key)
-		switch {
-		case err != nil:
-			return err
-		case kt == nil:
-			return apierrors.NewNotFound(v1.GroupVersion.WithResource("kafkatopics").GroupResource(), p.key.Name)
-		}
-		p.kt, p.uncached = kt, true
+	switch {
+	case apierrors.IsNotFound(err):
+		p.kt = r.vanish.get(p.key)
+		p.facts.Object.Vanished = true
+		return p.kt != nil, nil
+	case err != nil:
+		return false, err
+	case p.kt == nil:
+		return false, errGone
 	}
 	r.vanish.replaced(p.key, p.kt.UID)
 	p.wasReady, p.settling = topic.IsReady(p.kt), r.memory.settling(p.key)
-	return nil
+	return true, nil
 }
 
 // maxDecisions bounds how often a pass decides again. Each time it has more facts, so a few are enough; the bound protects against bugs.
@@ -167,7 +175,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	case ownership.Confirm:
 		return r.confirm(ctx, p), nil
 	case ownership.Wait:
-		return lookAgain(firstRetry), nil
+		return verdict{then: soon, after: firstRetry}, nil
 	case ownership.Create:
 		return r.create(ctx, p, d)
 	case ownership.Align:
@@ -205,10 +213,12 @@ func stopping(ctx context.Context) bool { return errors.Is(ctx.Err(), context.Ca
 func (r *Reconciler) conclude(ctx context.Context, p *pass, v verdict, err error) (reconcile.Result, error) {
 	reason := ""
 	switch {
-	case err != nil && apierrors.IsNotFound(err):
-		err = nil // the object was deleted during the pass; the watch delivers that
+	case errors.Is(err, errGone):
+		// The watch delivers the deletion. Should the object still exist, such as after its CustomResourceDefinition was replaced, its
+		// timed pass finds it.
+		err = nil
 		if v.then != retried {
-			v.then = over
+			v.then = timed
 		}
 	case err != nil && (apierrors.IsConflict(err) || errors.Is(err, errHidden)):
 		// Another client wrote in between, so our version of the object is old. Repeat the pass when the watch has caught up, with a
@@ -245,9 +255,9 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 	case over:
 		return reconcile.Result{}
 	case soon:
-		return reconcile.Result{RequeueAfter: min(timer, v.wait), Priority: &low}
+		return reconcile.Result{RequeueAfter: min(timer, v.after), Priority: &low}
 	default:
-		return reconcile.Result{RequeueAfter: timer + v.wait, Priority: &low}
+		return reconcile.Result{RequeueAfter: timer + v.postpone, Priority: &low}
 	}
 }
 
@@ -259,7 +269,7 @@ func reportFailure(p *pass, v verdict) {
 	why, name := v.outcome.Failure, p.facts.Object.Topic()
 	switch {
 	case v.then == retried:
-		logging.Warn(p.log, "Kafka did not answer, retrying", "topic", name, "error", why.Message, "cause", v.cause)
+		logging.Warn(p.log, "Reconciliation failed, retrying", "topic", name, "error", why.Message, "cause", v.cause)
 	case why.Advice != "":
 		logging.Warn(p.log, "Reconciliation failed", "topic", name, "reason", why.Reason, "message", why.Message, "wayOut", why.Advice)
 	default:

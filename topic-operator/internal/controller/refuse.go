@@ -32,7 +32,7 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		return report(o)
 	}
 	reported, later := r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
-	v := verdict{outcome: &o, wait: later}
+	v := verdict{outcome: &o, postpone: later}
 	if reported && isReconciled(p.kt) {
 		v.then = known
 	}
@@ -55,10 +55,10 @@ func (r *Reconciler) ignore(p *pass) verdict {
 	o := p.facts.Object
 	p.log.V(1).Info("Ignoring a KafkaTopic that the selector does not match, or that no longer has the finalizer", "labels", p.kt.Labels)
 	if o.Selected || !o.Deleting || !o.Held || p.kt.Status.ObservedGeneration == p.kt.Generation {
-		return finished()
+		return verdict{then: over}
 	}
 	if wait := r.options.Interval - r.options.Now().Sub(p.kt.DeletionTimestamp.Time); wait > 0 {
-		return lookAgain(wait)
+		return verdict{then: soon, after: wait}
 	}
 	if r.memory.noteUnselected(p.kt.UID) {
 		logging.Warn(p.log, unselected, "topic", ownership.ClaimedName(p.kt), "labels", p.kt.Labels)

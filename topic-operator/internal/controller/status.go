@@ -122,7 +122,7 @@ func (r *Reconciler) patchStatus(ctx context.Context, p *pass, kind types.PatchT
 	began := r.options.Now()
 	err := r.client.Status().Patch(ctx, p.kt, client.RawPatch(kind, patch))
 	r.metrics.Timed(metrics.TimerUpdateStatus, r.options.Now().Sub(began))
-	return err
+	return orGone(err)
 }
 
 // reportTransition records an Event for a new state. Successful changes have recorded their own Events.

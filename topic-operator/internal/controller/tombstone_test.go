@@ -32,6 +32,8 @@ func TestWithoutFinalizersTheTopicGoesAfterItsObject(t *testing.T) {
 	w.kafka.took()
 	w.pass("a")
 	w.Expect(w.kafka.took()).To(BeEmpty(), "once")
+	w.Expect(w.r.vanish.names).To(BeEmpty())
+	w.Expect(w.r.memory.names).To(BeEmpty())
 }
 
 func TestWithoutFinalizersAnOldOneIsRemoved(t *testing.T) {

@@ -1,41 +1,31 @@
 package controller
 
 import (
-	"context"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
-// vanished handles an object that no longer exists. The few whose topic has to be deleted then have no object that could show a failure.
-func (r *Reconciler) vanished(ctx context.Context, p *pass) (reconcile.Result, error) {
-	p.kt = r.vanish.get(p.key)
-	if p.kt == nil {
-		r.memory.forget(p.key)
-		return reconcile.Result{}, nil
-	}
-	p.facts.Object.Vanished = true
-	v, err := r.act(ctx, p)
+// bury ends the passes over an object that vanished, unless its topic still has to be deleted. No object is left that could show a failure,
+// and there is no later chance: while the operator can't reach its own cluster, the deletion waits.
+func (r *Reconciler) bury(p *pass, v verdict) verdict {
 	own := p.facts.Own
 	switch {
 	case v.outcome != nil && (own.Answering != "" || (own.ID == "" || own.Unstorable) && r.options.Ownership.BlockUnknown):
-		v.then = retried // there is no later chance: while the operator can't reach its own cluster, the deletion waits
-	case err == nil && v.then != retried && v.then != soon:
+		v.then = retried
+	case v.then != retried && v.then != soon:
 		v.then = over
-	}
-	if v.then == over {
 		r.vanish.put(p.key, nil)
 		r.memory.forget(p.key)
 	}
-	return r.conclude(ctx, p, v, err)
+	return v
 }
 
 // takesTopicAlong reports whether the topic must be deleted with an object that vanished: in the mode without finalizers, or if the API

@@ -12,49 +12,42 @@ import (
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
-// verdict is what a pass came to: what users see of it, and when the object is looked at again. That is one value, then, so that no verdict
-// is both retried and over, or both soon and postponed.
+// verdict is the result of a pass: what users see, and when the object is reconciled next. The latter is one value, then, so that no
+// verdict is both retried and over.
 type verdict struct {
-	then then
-	// wait is, with soon, when to look again; otherwise it postpones the timed pass.
-	wait time.Duration
+	then followUp
+	// after is how long an object that is reconciled soon waits.
+	after time.Duration
+	// postpone is added to the time of the timed pass.
+	postpone time.Duration
 	// outcome is for the status, the log and the metrics; nil leaves the status alone.
 	outcome *topic.Outcome
 	// cause is the cause of the transport error behind the outcome, for the log.
 	cause string
 }
 
-// then is how an object goes on after a pass.
-type then int
+// followUp is how an object goes on after a pass.
+type followUp int
 
 const (
-	// timed: it is looked at again at its timed pass.
-	timed then = iota
+	// timed: it is reconciled again at its timed pass.
+	timed followUp = iota
 	// known: the same, and its status has, or had, the outcome, which is not written again.
 	known
 	// orphaned: the same; it is being deleted, and waits for an operator that most likely does not exist.
 	orphaned
-	// soon: it is looked at again after a while, or at its timed pass if that comes first.
+	// soon: it is reconciled again after a while, or at its timed pass if that comes first. This is no failure.
 	soon
 	// retried: the failure is temporary, so that the pass is repeated with back-off.
 	retried
-	// over: it was or will be deleted, and needs no further pass.
+	// over: it was or will be deleted, or is none of the operator's, and needs no further pass.
 	over
 	// undecided: more facts are known now, so that the same pass decides again.
 	undecided
 )
 
 // report writes the outcome to the status.
-func report(o topic.Outcome) verdict { return verdict{then: timed, outcome: &o} }
-
-// lookAgain repeats the pass after a while, without a failure.
-func lookAgain(after time.Duration) verdict { return verdict{then: soon, wait: after} }
-
-// decideAgain lets the pass decide again, because it knows more facts now.
-func decideAgain() verdict { return verdict{then: undecided} }
-
-// finished ends the passes over an object that was or will be deleted.
-func finished() verdict { return verdict{then: over} }
+func report(o topic.Outcome) verdict { return verdict{outcome: &o} }
 
 // failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried.
 func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
@@ -62,7 +55,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	if as, ok := kafka.WrongCluster(err); ok {
 		r.options.Identity.Answered(as)
 		p.facts.Own.Answering = as
-		return decideAgain()
+		return verdict{then: undecided}
 	}
 	o := topic.Failure(reasonOf(err), "%s", messageOf(err))
 	switch {
@@ -72,7 +65,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 		o.Failure.Message = "Deletion failed: " + o.Failure.Message
 	}
 	o.Claimed = claim
-	o.Stalled = !slices.ContainsFunc(errs, func(err error) bool { return !lasts(err) })
+	o.Stalled = allLast(errs)
 	v := verdict{outcome: &o, cause: causeOf(err)}
 	if slices.ContainsFunc(errs, passesBy) {
 		v.then = retried
@@ -87,6 +80,16 @@ func passesBy(err error) bool { return kafka.IsRetriable(err) || kafka.IsNotFoun
 func lasts(err error) bool {
 	class := kafka.ClassOf(err)
 	return definite(err) || class == kafka.ClassAuthentication || class == kafka.ClassDisabled
+}
+
+// allLast reports whether all of the errors persist, so that no retry helps.
+func allLast(errs []error) bool {
+	for _, err := range errs {
+		if !lasts(err) {
+			return false
+		}
+	}
+	return true
 }
 
 // definite reports whether the error is Kafka's rejection of a request, so that Kafka did not execute it.

@@ -23,12 +23,17 @@ func (r *Reconciler) watched() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			r.seen(e.Object)
-			return r.passes(e.Object, true)
+			r.countLocked(e.Object)
+			return true
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			r.seen(e.ObjectNew)
 			useFinalizers := r.options.UseFinalizers && !r.memory.refuses(e.ObjectNew.GetUID())
-			return r.passes(e.ObjectNew, asksForPass(e.ObjectOld, e.ObjectNew, useFinalizers))
+			asked := asksForPass(e.ObjectOld, e.ObjectNew, useFinalizers)
+			if asked {
+				r.countLocked(e.ObjectNew)
+			}
+			return asked
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool {
 			key := client.ObjectKeyFromObject(e.Object)
@@ -53,12 +58,11 @@ func (r *Reconciler) seen(o client.Object) {
 	}
 }
 
-// passes returns asked, and counts the events that have to wait for a running pass over their object.
-func (r *Reconciler) passes(o client.Object, asked bool) bool {
-	if key := client.ObjectKeyFromObject(o); asked && r.busy.has(key) {
+// countLocked counts an event that has to wait for a running pass over its object.
+func (r *Reconciler) countLocked(o client.Object) {
+	if key := client.ObjectKeyFromObject(o); r.busy.has(key) {
 		r.metrics.Locked(key.Namespace)
 	}
-	return asked
 }
 
 // asksForPass reports whether a change requires a pass. The generation counts changes of the specification, and the start of a deletion.

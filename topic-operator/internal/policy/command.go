@@ -7,63 +7,61 @@ import (
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/exit"
 )
 
-// Subcommand is the program's argument that calls Command.
-const Subcommand = "policy"
+const (
+	long = `policy reads a namespace policy, in the format of STRIMZI_NAMESPACE_POLICY_FILE.
 
-// Usage describes how to call the subcommand.
-const Usage = `topic-operator policy check FILE
-    Reports whether FILE is a valid namespace policy, and all of its problems.
-topic-operator policy explain FILE TOPIC [NAMESPACE]
-    Shows from which namespace TOPIC can be managed, and why; with NAMESPACE, whether it can be managed from there.
-FILE is a policy in the format of STRIMZI_NAMESPACE_POLICY_FILE; - reads standard input.
-Exit status: 0 yes, 1 no (invalid policy; not from NAMESPACE), 2 wrong usage or unreadable file.
-`
+FILE is its file; - reads standard input.
+Exit status: 0 yes, 1 no (invalid policy; not from NAMESPACE), 2 wrong usage or unreadable file.`
+	examples = `  topic-operator policy check policy.yaml                       # is it valid?
+  topic-operator policy explain policy.yaml foo-app.x           # from where can the topic be managed, and why?
+  topic-operator policy explain policy.yaml foo-app.x team-b    # can it from there?`
+)
 
 // The exit statuses.
 const (
-	exitYes = iota
-	exitNo
-	exitTrouble
+	exitYes     exit.Status = 0
+	exitNo      exit.Status = 1
+	exitTrouble exit.Status = 2
 )
 
-// Command runs the subcommand with the arguments that follow it, and returns the exit status: 0 for yes, 1 for an illegal policy or a
-// namespace without permission, 2 for wrong usage or a file that can't be read. It prints answers to stdout, and problems, one per line, to
-// stderr.
-func Command(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	verb, rest := "", args
-	if len(args) > 0 {
-		verb, rest = args[0], args[1:]
+// Command returns the subcommand. It prints answers to standard output, and problems, one per line, to standard error.
+func Command() *cobra.Command {
+	policy := &cobra.Command{
+		Use: "policy", Short: "Check a namespace policy, and explain which namespace it gives a topic", Long: long, Example: examples,
+		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	problem := ""
-	switch verb {
-	case "check":
-		if len(rest) == 1 {
-			return check(rest[0], stdin, stdout, stderr)
-		}
-		problem = "policy check takes one argument"
-	case "explain":
-		if len(rest) == 2 || len(rest) == 3 {
-			return explain(rest[0], rest[1], rest[2:], stdin, stdout, stderr)
-		}
-		problem = "policy explain takes two or three arguments"
-	case "help", "-h", "-help", "--help":
-		fmt.Fprint(stdout, Usage)
-		return exitYes
-	case "":
-		problem = "policy needs a subcommand"
-	default:
-		problem = fmt.Sprintf("unknown policy subcommand %q", verb)
-	}
-	fmt.Fprintf(stderr, "topic-operator: %s\n\n%s", problem, Usage)
-	return exitTrouble
+	policy.AddCommand(
+		&cobra.Command{
+			Use: "check FILE", Short: "Report whether a policy is valid, and all of its problems", Args: cobra.ExactArgs(1),
+			RunE: func(c *cobra.Command, args []string) error {
+				return exit.With(check(args[0], c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()))
+			},
+		},
+		&cobra.Command{
+			Use:   "explain FILE TOPIC [NAMESPACE]",
+			Short: "Show from which namespace a topic can be managed, and why; with NAMESPACE, whether it can be managed from there",
+			Args:  cobra.RangeArgs(2, 3),
+			RunE: func(c *cobra.Command, args []string) error {
+				return exit.With(explain(args[0], args[1], args[2:], c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()))
+			},
+			ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+				if len(args) == 0 {
+					return nil, cobra.ShellCompDirectiveDefault // a file
+				}
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			},
+		})
+	return policy
 }
 
-func check(file string, stdin io.Reader, stdout, stderr io.Writer) int {
+func check(file string, stdin io.Reader, stdout, stderr io.Writer) exit.Status {
 	p, status := open(file, stdin, stderr)
 	if p != nil {
 		fmt.Fprint(stdout, p.summary())
@@ -72,7 +70,7 @@ func check(file string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 // explain prints which namespace may manage a topic; or whether the given namespaces may.
-func explain(file, topicName string, namespaces []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func explain(file, topicName string, namespaces []string, stdin io.Reader, stdout, stderr io.Writer) exit.Status {
 	if !kafka.IsTopicName(topicName) {
 		fmt.Fprintf(stderr, "topic-operator: %q is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of "+
 			"them\n", topicName)
@@ -99,7 +97,7 @@ func explain(file, topicName string, namespaces []string, stdin io.Reader, stdou
 }
 
 // open reads a policy. On failure, it prints the reason and returns the exit status.
-func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, int) {
+func open(file string, stdin io.Reader, stderr io.Writer) (*Policy, exit.Status) {
 	var data []byte
 	var err error
 	if file == "-" {

@@ -4,94 +4,81 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/exit"
 )
 
-// Subcommand is the program's argument that calls Command.
-const Subcommand = "release"
+const (
+	long = `release removes the operator's finalizer from the KafkaTopics of a namespace that are being deleted.
 
-// Usage describes how to call the subcommand.
-const Usage = `topic-operator release --namespace NAMESPACE [--selector LABELS] [--all] [--yes] [--kubeconfig FILE] [--context NAME]
-    Removes the operator's finalizer from the KafkaTopics in NAMESPACE that are being deleted, for a namespace that is stuck in Terminating
-    because its operator is gone. Their topics stay in Kafka. Lists them and asks for confirmation. With --all, also from those not being
-    deleted; a running operator adds it to them again.
-Exit status: 0 done, or nothing to do; 1 failed for some or all; 2 wrong usage.
-`
+It is for a namespace that is stuck in Terminating because its operator is gone. The topics stay in Kafka. It lists the KafkaTopics and asks
+for confirmation.
+Exit status: 0 done, or nothing to do; 1 failed for some or all; 2 wrong usage.`
+	examples = `  topic-operator release -n my-namespace          # show what is being deleted and held, and ask
+  topic-operator release -n my-namespace --all    # also the others; a running operator adds the finalizer again`
+)
 
 // The exit statuses.
 const (
-	exitDone = iota
-	exitNotDone
-	exitUsage
+	exitDone    exit.Status = 0
+	exitNotDone exit.Status = 1
 )
 
-type flags struct {
-	namespace, selector, kubeconfig, context string
-	all, yes                                 bool
+// command is one call of the subcommand.
+type command struct {
+	connection *genericclioptions.ConfigFlags
+	selector   string
+	all, yes   bool
 }
 
-// Command runs the subcommand with the arguments that follow it, and returns the exit status. It prints the question to stderr, and reads
-// the answer from stdin.
-func Command(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	f, err := parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, Usage)
-		return exitDone
-	case err != nil:
-		fmt.Fprintf(stderr, "topic-operator: %v\n\n%s", err, Usage)
-		return exitUsage
+// Command returns the subcommand. It prints the question to standard error, and reads the answer from standard input. signals returns a
+// context that ends when the program is interrupted.
+func Command(signals func() context.Context) *cobra.Command {
+	f := &command{connection: genericclioptions.NewConfigFlags(false)}
+	f.connection.CacheDir = nil // nothing is cached
+	c := &cobra.Command{
+		Use: "release -n NAMESPACE", Short: "Remove the operator's finalizer from KafkaTopics; their topics stay in Kafka", Long: long,
+		Example: examples, Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, _ []string) error { return f.call(c, signals) },
 	}
-	c, err := f.connect()
+	f.connection.AddFlags(c.Flags())
+	c.Flags().StringVarP(&f.selector, "selector", "l", "", "The labels of the KafkaTopics to release, as with kubectl")
+	c.Flags().BoolVar(&f.all, "all", false, "Release also those that are not being deleted")
+	c.Flags().BoolVar(&f.yes, "yes", false, "Do not ask for confirmation")
+	return c
+}
+
+// call checks the flags, connects and runs the command.
+func (f *command) call(c *cobra.Command, signals func() context.Context) error {
+	namespace := *f.connection.Namespace
+	if namespace == "" {
+		return errors.New("release needs --namespace")
+	}
+	selector, err := labels.Parse(f.selector)
 	if err != nil {
-		fmt.Fprintf(stderr, "topic-operator: no Kubernetes cluster: %v\n", err)
+		return fmt.Errorf("--selector=%s: %w", f.selector, err)
+	}
+	api, err := f.connect()
+	if err != nil {
+		fmt.Fprintf(c.ErrOrStderr(), "topic-operator: no Kubernetes cluster: %v\n", err)
 		return exitNotDone
 	}
-	return f.run(ctx, c, stdin, stdout, stderr)
+	return exit.With(f.run(signals(), api, namespace, selector, c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr()))
 }
 
-func parse(args []string) (flags, error) {
-	f := flags{}
-	set := flag.NewFlagSet("release", flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.StringVar(&f.namespace, "namespace", "", "")
-	set.StringVar(&f.namespace, "n", "", "")
-	set.StringVar(&f.selector, "selector", "", "")
-	set.StringVar(&f.selector, "l", "", "")
-	set.StringVar(&f.kubeconfig, "kubeconfig", "", "")
-	set.StringVar(&f.context, "context", "", "")
-	set.BoolVar(&f.all, "all", false, "")
-	set.BoolVar(&f.yes, "yes", false, "")
-	switch err := set.Parse(args); {
-	case err != nil:
-		return f, err
-	case set.NArg() > 0:
-		return f, fmt.Errorf("unexpected argument %q", set.Arg(0))
-	case f.namespace == "":
-		return f, errors.New("release needs --namespace")
-	}
-	if _, err := labels.Parse(f.selector); err != nil {
-		return f, fmt.Errorf("--selector=%s: %w", f.selector, err)
-	}
-	return f, nil
-}
-
-func (f flags) connect() (client.Client, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
-		&clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
+func (f *command) connect() (client.Client, error) {
+	config, err := f.connection.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -104,16 +91,16 @@ func (f flags) connect() (client.Client, error) {
 }
 
 // run lists the KafkaTopics to release, asks for confirmation, and releases them.
-func (f flags) run(ctx context.Context, c client.Client, stdin io.Reader, stdout, stderr io.Writer) int {
-	selector, _ := labels.Parse(f.selector) // checked by parse
+func (f *command) run(ctx context.Context, c client.Client, namespace string, selector labels.Selector, stdin io.Reader, stdout,
+	stderr io.Writer) exit.Status {
 	topics, err := held(ctx, c, func(kt *v1.KafkaTopic) bool { return f.all || !kt.DeletionTimestamp.IsZero() },
-		client.InNamespace(f.namespace), client.MatchingLabelsSelector{Selector: selector})
+		client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
 	if err != nil {
-		fmt.Fprintf(stderr, "topic-operator: list the KafkaTopics in namespace %s: %v\n", f.namespace, err)
+		fmt.Fprintf(stderr, "topic-operator: list the KafkaTopics in namespace %s: %v\n", namespace, err)
 		return exitNotDone
 	}
 	if len(topics) == 0 {
-		fmt.Fprintf(stdout, "Nothing to release in namespace %s.\n", f.namespace)
+		fmt.Fprintf(stdout, "Nothing to release in namespace %s.\n", namespace)
 		return exitDone
 	}
 	show(stdout, topics)

@@ -26,6 +26,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/exit"
 )
 
 // server is the API server that the tests of this package share. If it could not start, missing is the reason.
@@ -312,13 +313,9 @@ func TestCommand(t *testing.T) {
 	w.topic(ns, "alive", "mine", v1.FinalizerTopicOperator)
 	w.topic(ns, "free", "mine")
 	w.delete(&v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "deleted"}})
-	call := func(answer string, args ...string) (int, string, string) {
+	call := func(answer string, args ...string) (exit.Status, string, string) {
 		w.t.Helper()
-		f, err := parse(append([]string{"--namespace", ns}, args...))
-		w.Expect(err).NotTo(HaveOccurred())
-		var out, problems strings.Builder
-		status := f.run(t.Context(), w.admin, strings.NewReader(answer), &out, &problems)
-		return status, out.String(), problems.String()
+		return execute(t, answer, append([]string{"--namespace", ns, "--kubeconfig", w.kubeconfig()}, args...)...)
 	}
 	for _, answer := range []string{"", "n\n", "\n", "perhaps\n"} {
 		status, out, question := call(answer)
@@ -348,24 +345,67 @@ func TestCommand(t *testing.T) {
 
 func TestWrongUsageOfTheCommand(t *testing.T) {
 	for want, args := range map[string][]string{
-		"release needs --namespace":             {"--yes"},
-		`unexpected argument "extra"`:           {"--namespace", "a", "extra"},
-		"flag provided but not defined: -force": {"--namespace", "a", "--force"},
-		"--selector=a b: ":                      {"--namespace", "a", "--selector", "a b"},
+		"release needs --namespace": {"--yes"},
+		`unknown command "extra"`:   {"--namespace", "a", "extra"},
+		"unknown flag: --force":     {"--namespace", "a", "--force"},
+		"--selector=a b: ":          {"--namespace", "a", "--selector", "a b"},
 	} {
 		t.Run(want, func(t *testing.T) {
-			var out, problems strings.Builder
-			if status := Command(t.Context(), args, strings.NewReader(""), &out, &problems); status != exitUsage ||
-				!strings.Contains(problems.String(), want) || !strings.Contains(problems.String(), Usage) {
-				t.Errorf("%q: status %d, %s", args, status, problems.String())
+			if status, _, problems := execute(t, "", args...); status != exit.Usage || !strings.Contains(problems, want) {
+				t.Errorf("%q: status %d, %s", args, status, problems)
 			}
 		})
 	}
-	var out, problems strings.Builder
-	if status := Command(t.Context(), []string{"--help"}, strings.NewReader(""), &out, &problems); status != exitDone ||
-		out.String() != Usage {
-		t.Errorf("--help: status %d, %s%s", status, out.String(), problems.String())
+	if status, out, problems := execute(t, "", "--help"); status != exitDone || !strings.Contains(out, "Exit status: 0 done") {
+		t.Errorf("--help: status %d, %s%s", status, out, problems)
 	}
+}
+
+// kubectl's flags lead to the cluster.
+func TestTheConnectionOfTheCommand(t *testing.T) {
+	w := newWorld(t)
+	ns := w.namespace()
+	file := w.kubeconfig()
+	for _, c := range []struct {
+		args   []string
+		status exit.Status
+		want   string
+	}{
+		{[]string{"--kubeconfig", file}, exitDone, "Nothing to release"},
+		{[]string{"--kubeconfig", file, "--context", "nowhere"}, exitNotDone, `context "nowhere" does not exist`},
+		{[]string{"--kubeconfig", file, "--as", "nobody"}, exitNotDone, `User "nobody" cannot list`},
+		{[]string{"--kubeconfig", file, "--server", "http://127.0.0.1:1"}, exitNotDone, "127.0.0.1:1"},
+		{[]string{"--kubeconfig", filepath.Join(t.TempDir(), "none")}, exitNotDone, "no Kubernetes cluster"},
+	} {
+		status, out, problems := execute(t, "", append([]string{"-n", ns}, c.args...)...)
+		w.Expect(status).To(Equal(c.status), problems)
+		w.Expect(out + problems).To(ContainSubstring(c.want))
+	}
+}
+
+// execute runs the subcommand.
+func execute(t *testing.T, answer string, args ...string) (exit.Status, string, string) {
+	var out, problems strings.Builder
+	c := Command(t.Context)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	c.SetArgs(args)
+	c.SetIn(strings.NewReader(answer))
+	c.SetOut(&out)
+	c.SetErr(&problems)
+	err := c.Execute()
+	status, ok := errors.AsType[exit.Status](err)
+	if err != nil && !ok {
+		return exit.Usage, out.String(), err.Error()
+	}
+	return status, out.String(), problems.String()
+}
+
+// kubeconfig returns the path of a kubeconfig of the administrator.
+func (w *world) kubeconfig() string {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "kubeconfig")
+	w.Expect(os.WriteFile(file, server.KubeConfig, 0o600)).To(Succeed())
+	return file
 }
 
 func unstructuredOf(o map[string]any) *unstructured.Unstructured {

@@ -24,7 +24,7 @@ func dynamic(values map[string]string) map[string]kafka.ConfigEntry {
 func TestOnlyThrottlesThatWereNamedAreRemoved(t *testing.T) {
 	g := NewWithT(t)
 	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: "t"},
-		Spec: &v1.KafkaTopicSpec{Config: map[string]v1.ConfigValue{follower: v1.StringConfigValue("*")}}}
+		Spec: &v1.KafkaTopicSpec{Config: map[string]v1.ConfigValue{follower: {Raw: []byte(`"*"`)}}}}
 	d, _ := DesiredOf(kt)
 	g.Expect(d.Named).To(BeEmpty())
 	new := d.NewThrottles()
