@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -182,12 +183,8 @@ func Roll(
 		return ExitError, err
 	}
 	if confirm != nil {
-		plan := roller.NewPlan(&s, progress, policy)
-		if err := render.Plan(out, plan); err != nil {
+		if err := confirmed(ctx, roller.NewPlan(&s, progress, policy), out, confirm); err != nil {
 			return ExitError, err
-		}
-		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm(ctx) {
-			return ExitError, ErrNotConfirmed
 		}
 	}
 	if o.Limit > 0 {
@@ -196,6 +193,19 @@ func Roll(
 		defer cancel()
 	}
 	return r.toItsEnd(ctx, out)
+}
+
+// confirmed prints the plan, and asks unless all is done. Otherwise a node may need a restart later, when it is ready, known or not
+// blocked.
+func confirmed(ctx context.Context, plan roller.Plan, out io.Writer, confirm func(context.Context) bool) error {
+	if err := render.Plan(out, plan); err != nil {
+		return err
+	}
+	ready := !slices.ContainsFunc(plan.Nodes, func(a roller.Assessment) bool { return a.State != roller.StateReady })
+	if ready && exitOfPlan(plan) == ExitDone || confirm(ctx) {
+		return nil
+	}
+	return ErrNotConfirmed
 }
 
 // toItsEnd rolls until all is done, or the roll can't continue.
@@ -219,10 +229,10 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 		}
 	}
 	if errors.Is(err, engine.ErrHeld) {
-		return ExitBlocked, fmt.Errorf("%w, and restarts what needs a restart", err)
+		return ExitBlocked, err
 	}
 	if apierrors.IsForbidden(err) {
-		return ExitError, fmt.Errorf("%w: grant the right, and call roll again", err)
+		return ExitError, fmt.Errorf("%w: grant the permission, then run `roller roll` again", err)
 	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {
@@ -231,7 +241,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 			}
 		}
 		if err != nil {
-			return ExitBlocked, fmt.Errorf("the roll did not finish: %w; call roll again to continue", err)
+			return ExitBlocked, fmt.Errorf("the roll did not finish: %w; run `roller roll` again to continue", err)
 		}
 		return ExitBlocked, engine.ErrFailed
 	}

@@ -54,8 +54,8 @@ type FailureReporter interface {
 // ErrNoNodes is the error of a look that found no node: there may be none, or the roller may not be allowed to list them.
 var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
 
-// ErrHeld means that another roller works on the Kafka cluster.
-var ErrHeld = errors.New("another roller works on this Kafka cluster")
+// ErrHeld means that another roller works on the Kafka cluster, or did so until it was killed.
+var ErrHeld = errors.New("another roller is already restarting this Kafka cluster")
 
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
