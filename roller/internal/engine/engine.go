@@ -303,19 +303,20 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run calls Look until done returns true, ctx ends, another roller works on the cluster, or a right is missing. It waits between two looks
-// as the decision requests.
+// Run calls Look until done returns true, ctx ends, another roller works on the cluster, a right is missing, or no node has been seen for
+// the patience. It waits between two looks as the decision requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
+	var failing failure
 	for {
 		d, err := e.Look(ctx)
 		wait := d.Again
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case apierrors.IsForbidden(err):
-			return err // another attempt has no more rights
+		case failing.lasts(err, e.now(), e.Policy(e.now()).Patience):
+			return err
 		case err != nil:
 			e.Log.Error(err, "Failed to decide, retrying", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)
@@ -336,6 +337,39 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 		}
 	}
 }
+
+// unsynced is how long an API server that has just started may reject requests because it does not know its roles yet.
+const unsynced = 30 * time.Second
+
+// failure tracks since when looks have failed in the same way.
+type failure struct {
+	// looked means that a look succeeded before.
+	looked bool
+	why    error
+	since  time.Time
+}
+
+// lasts reports whether looks have failed in the same way for so long that another attempt is unlikely to help.
+func (f *failure) lasts(err error, now time.Time, patience time.Duration) bool {
+	var why error
+	limit := patience
+	switch {
+	case err == nil:
+		f.looked = true
+	case apierrors.IsForbidden(err):
+		if why, limit = errForbidden, unsynced; !f.looked {
+			limit = 0
+		}
+	case errors.Is(err, ErrNoNodes):
+		why = ErrNoNodes
+	}
+	if why != f.why {
+		f.why, f.since = why, now
+	}
+	return why != nil && now.Sub(f.since) >= limit
+}
+
+var errForbidden = errors.New("forbidden")
 
 // ErrFailed is the error of a roll that can't continue.
 var ErrFailed = errors.New("the roll can't continue")
