@@ -224,9 +224,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	var held *lease.HeldError
 	if errors.As(err, &held) { // another roller holds the Lease: it is running, or was killed
 		fmt.Fprintf(out, "Waiting: %v\n", held)
-		if err = until(ctx, held.Until.Add(time.Second)); err == nil {
-			err = run()
-		}
+		err = whileHeld(ctx, held.Until, run)
 	}
 	if errors.Is(err, engine.ErrHeld) {
 		return ExitBlocked, err
@@ -236,7 +234,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {
-			if a.Need != roller.NeedNothing || a.State != roller.StateReady || len(a.Unknown) > 0 {
+			if a.Need != roller.NeedNothing || a.State != roller.StateReady || len(a.Unknown)+len(a.Blocks) > 0 {
 				render.Node(out, a)
 			}
 		}
@@ -250,13 +248,21 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	return ExitDone, nil
 }
 
-// until waits until a time, or until the context ends.
-func until(ctx context.Context, at time.Time) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Until(at)):
-		return nil
+// whileHeld runs again and again until the Lease of another roller is released or has expired at that time. If it is renewed, that roller
+// is at work.
+func whileHeld(ctx context.Context, until time.Time, run func() error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * time.Second):
+		}
+		expired := time.Now().After(until)
+		err := run()
+		var held *lease.HeldError
+		if !errors.As(err, &held) || held.Until.After(until) || expired {
+			return err
+		}
 	}
 }
 
