@@ -225,7 +225,7 @@ func (r *run) heal() {
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {
-		n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned, false, false, false, false
+		n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
 		lost = lost || !n.expired.IsZero() || n.wedged
 		if n.lags {
 			n.lags = false
@@ -233,7 +233,7 @@ func (r *run) heal() {
 				n.voteAt = w.after(fetched)
 			}
 		}
-		if n.abandoned {
+		if n.hold {
 			continue
 		}
 		n.fate = fateWell
@@ -302,7 +302,7 @@ func (r *run) given() bool {
 // rolled returns why the first node that is not rolled yet is not; empty if all are.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
-		if n.abandoned || r.given() && r.spares(n) != "" {
+		if n.abandoned || r.given() && r.excusedBy(n) != "" {
 			continue
 		}
 		if why := cmp.Or(r.configured(n), n.lacks()); why != "" {
@@ -333,8 +333,8 @@ func (n *node) lacks() string {
 	return ""
 }
 
-// spares explains why a node can't be restarted while another one does not come back; empty if it can.
-func (r *run) spares(n *node) string {
+// excusedBy explains why a node may stay outdated: another one is still down. It returns "" if nothing excuses it.
+func (r *run) excusedBy(n *node) string {
 	t := r.oracle.truth()
 	lost := 0
 	for _, v := range r.w.voters() {
@@ -351,5 +351,5 @@ func (r *run) spares(n *node) string {
 	case lost > 0 && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
 		return "a voter is lost"
 	}
-	return ""
+	return KeepsLosses(t.topics, t.quorum, r.w.placed(), n.ID, t.down, t.held, r.w.policy.QuorumFetchTimeout)
 }
