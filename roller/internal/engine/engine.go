@@ -66,7 +66,7 @@ type Engine struct {
 	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions on these nodes that
 	// depend on no other nodes than the peers.
 	Verify func(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot
-	// Woken means that a change of a pod triggers a look, so that pods need no shorter interval.
+	// Woken means that a change of a pod triggers a look, so that pods need no short interval.
 	Woken   bool
 	Journal Journal
 	Act     Actuator
@@ -132,9 +132,11 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 		}
 		d.Progress = after
 	}
+	unready := Unready
 	if e.Woken {
-		d.Again = Pace(d, s.At)
+		unready = UnreadyWoken
 	}
+	d.Again = Pace(d, s.At, unready)
 	for _, r := range e.Reports {
 		r.ReportLook(&s, d, outcomes)
 	}

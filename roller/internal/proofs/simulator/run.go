@@ -13,6 +13,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // run runs the roller against a simulated cluster. It does what the engine does around Step.
@@ -25,8 +26,7 @@ type run struct {
 	stale           time.Duration
 	marks           int
 	count, restarts int
-	// heard are the answers that the roller recalls.
-	heard map[roller.NodeID]heard
+	memory          *memory
 	// peers counts how often a node was asked because the restart of another one depended on it.
 	peers int
 	// asked counts the requests to change a configuration.
@@ -45,7 +45,7 @@ type decider func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decis
 
 func newRun(c Cluster, story *strings.Builder) *run {
 	w := newWorld(c, story)
-	return &run{w: w, oracle: newOracle(w), decide: roller.Step, heard: map[roller.NodeID]heard{}}
+	return &run{w: w, oracle: newOracle(w), decide: roller.Step, memory: newMemory(observe.DefaultRecall)}
 }
 
 // broken returns the first broken rule.
