@@ -129,12 +129,12 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 
 // except returns the facts of all nodes but these, without topics, reassignments and brokers, on which an action on these nodes depends. Of
 // the peers it keeps only the configurations, unless they are going to be read soon: then one request does both.
-func (r recalled) except(nodes, peers []roller.NodeID) recalled {
-	for _, id := range nodes {
+func (r recalled) except(these roller.Asked) recalled {
+	for _, id := range these.Nodes {
 		delete(r.nodes, id)
 	}
 	asked := map[roller.NodeID]NodeAnswer{}
-	for _, id := range peers {
+	for _, id := range these.Peers {
 		if answer, known := r.nodes[id]; known {
 			if !r.due[id] {
 				asked[id] = answer
@@ -142,7 +142,7 @@ func (r recalled) except(nodes, peers []roller.NodeID) recalled {
 			delete(r.nodes, id)
 		}
 	}
-	return recalled{nodes: r.nodes, candidates: nodes, peers: asked}
+	return recalled{nodes: r.nodes, candidates: these.Restarts, peers: asked}
 }
 
 // again converts the answers of the peers, which were only asked whether they still answer. For those that do, it returns the recalled

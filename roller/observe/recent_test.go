@@ -230,11 +230,18 @@ func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.glance()
 	r.asked()
-	r.observer.Verify(t.Context(), []roller.NodeID{1}, nil)
+	r.observer.Verify(t.Context(), toRestart(1))
 	r.Expect(r.asked()).To(Equal(with("DescribeCluster", "ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1",
 		"TopicsOn")))
 	r.glance()
 	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
+	r.observer.Verify(t.Context(), roller.Asked{Nodes: []roller.NodeID{1}})
+	r.Expect(r.asked()).NotTo(ContainElement("TopicsOn"), "only for a restart it matters which topics it has")
+}
+
+// toRestart are the nodes to ask before the restart of one.
+func toRestart(id roller.NodeID, peers ...roller.NodeID) roller.Asked {
+	return roller.Asked{Nodes: []roller.NodeID{id}, Restarts: []roller.NodeID{id}, Peers: peers}
 }
 
 // Verify asks the peers of a node whether they respond, and nothing else. A peer that does not is asked again in later looks.
@@ -242,7 +249,7 @@ func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
 	r := newReading(t, time.Hour)
 	first := r.glance()
 	r.asked()
-	s := r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2, 4711})
+	s := r.observer.Verify(t.Context(), toRestart(1, 2, 4711))
 	r.Expect(r.asked()).To(Equal(with("DescribeCluster", "ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1",
 		"DescribeNodeConfigs 2", "TopicsOn")))
 	r.Expect([]bool{s.Nodes[0].Recalled, s.Nodes[1].Recalled, s.Nodes[2].Recalled}).To(Equal([]bool{true, false, false}))
@@ -251,10 +258,10 @@ func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
 	r.Expect(r.asked()).To(Equal(with()))
 
 	r.mute(2)
-	s = r.observer.Verify(t.Context(), []roller.NodeID{1}, nil)
+	s = r.observer.Verify(t.Context(), toRestart(1))
 	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(true)), "nobody asked")
 	r.Expect(s.Nodes[2].Recalled).To(BeTrue())
-	s = r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2})
+	s = r.observer.Verify(t.Context(), toRestart(1, 2))
 	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)))
 	r.Expect(s.Nodes[2].Recalled).To(BeFalse())
 	r.asked()
@@ -270,7 +277,7 @@ func TestVerifyReadsWhatIsDueSoon(t *testing.T) {
 		r.glance()
 		time.Sleep(31 * time.Minute)
 		r.asked()
-		s := r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2})
+		s := r.observer.Verify(t.Context(), toRestart(1, 2))
 		r.Expect(r.asked()).To(ContainElements("DescribeNodeConfigs 1", "DescribeNodeConfigs 2"))
 		r.Expect(s.Nodes[2].Recalled).To(BeFalse())
 		r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(true)))
@@ -279,7 +286,7 @@ func TestVerifyReadsWhatIsDueSoon(t *testing.T) {
 		r.Expect(r.asked()).To(And(ContainElement("DescribeNodeConfigs 0"), Not(ContainElement("DescribeNodeConfigs 2"))))
 		time.Sleep(time.Minute)
 		r.mute(2)
-		s = r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2})
+		s = r.observer.Verify(t.Context(), toRestart(1, 2))
 		r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)), "it is asked all the same")
 	})
 }
@@ -299,7 +306,7 @@ func TestANodeThatIsAwayIsNotAskedEachTime(t *testing.T) {
 		r.Expect(r.glance().Nodes[2].Answers).To(Equal(roller.Known(false)))
 		r.Expect(r.asked()).To(Equal(with()))
 	}
-	r.observer.Verify(t.Context(), []roller.NodeID{2}, nil)
+	r.observer.Verify(t.Context(), toRestart(2))
 	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"), "nothing is done to it on what was heard before")
 	r.change(2, func(p *corev1.Pod) { p.UID = "another" })
 	r.glance()

@@ -63,9 +63,9 @@ type Engine struct {
 	Observe func(ctx context.Context) roller.Snapshot
 	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do.
 	Glance func(ctx context.Context) roller.Snapshot
-	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions on these nodes that
-	// depend on no other nodes than the peers.
-	Verify func(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot
+	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions that depend only on
+	// the asked nodes.
+	Verify func(ctx context.Context, asked roller.Asked) roller.Snapshot
 	// Woken means that a change of a pod triggers a look, so that pods need no short interval.
 	Woken   bool
 	Journal Journal
@@ -181,10 +181,10 @@ func (e *Engine) release(ctx context.Context) {
 
 // decide glances first. If there is something to do, or configurations are being changed, it decides on facts about these nodes, and those
 // that they depend on, that it reads in this look. Actions on other nodes wait for the next look.
-func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, []roller.NodeID) {
+func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, roller.Asked) {
 	reading := Reading{
-		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
-			s := e.Verify(ctx, nodes, peers)
+		Verify: func(asked roller.Asked) *roller.Snapshot {
+			s := e.Verify(ctx, asked)
 			return &s
 		},
 		Step: func(s *roller.Snapshot) roller.Decision {
@@ -197,8 +197,8 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	}
 	first, asked := e.first(ctx)
 	s, d, asked := reading.Decide(&first, asked)
-	if len(asked) == 0 {
-		return *s, d, nil
+	if len(asked.Nodes) == 0 {
+		return *s, d, asked
 	}
 	e.changing = nil
 	for _, a := range d.Nodes {
@@ -211,29 +211,31 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 }
 
 // first returns the first observation, and the nodes whose facts are all fresh in it.
-func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.NodeID) {
+func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked roller.Asked) {
 	switch {
 	case e.Glance == nil:
 		s = e.Observe(ctx)
 		for _, n := range s.Nodes {
-			asked = append(asked, n.ID)
+			asked.Nodes = append(asked.Nodes, n.ID)
 		}
+		asked.Restarts = asked.Nodes
 		return s, asked
 	case len(e.changing) > 0:
-		return e.Verify(ctx, e.changing, nil), e.changing
+		asked.Nodes = e.changing
+		return e.Verify(ctx, asked), asked
 	}
-	return e.Glance(ctx), nil
+	return e.Glance(ctx), asked
 }
 
 // carryOut carries out the decided actions, and undoes the records of those that are known to have failed. Actions on nodes that were not
 // verified wait for the next look.
-func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome,
+func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified roller.Asked) ([]actuate.Outcome,
 	roller.Progress) {
 	progress := d.Progress
 	var outcomes []actuate.Outcome
 	old := false
 	for _, action := range d.Actions {
-		if old || !IsFresh(action, verified) {
+		if old || !verified.Suffice(action) {
 			progress = postponed(progress, action)
 			d.Again = time.Millisecond
 			continue

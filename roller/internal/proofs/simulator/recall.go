@@ -40,19 +40,16 @@ func newMemory(within time.Duration) *memory {
 }
 
 // decideAnew decides as an engine does: first with recalled answers, and then with verified ones.
-func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, []roller.NodeID) {
+func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, roller.Asked) {
 	return engine.Reading{
-		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
-			r.memory.requests += len(nodes) // the topics that the brokers have replicas of
-			return r.read(s, nodes, peers)
-		},
-		Step: func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
-	}.Decide(r.read(s, nil, nil), nil)
+		Verify: func(asked roller.Asked) *roller.Snapshot { return r.read(s, asked) },
+		Step:   func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
+	}.Decide(r.read(s, roller.Asked{}), roller.Asked{})
 }
 
 // read returns the roller's snapshot if it asks these nodes about everything, the peers whether they answer, and those without a recalled
 // answer. Without nodes it is a glance.
-func (r *run) read(s Step, nodes, peers []roller.NodeID) *roller.Snapshot {
+func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	r.oracle.looks()
 	seen := r.w.observeNodes(s.Blind, s.Mask)
 	if s.Fault == faultSlowLook {
@@ -60,8 +57,10 @@ func (r *run) read(s Step, nodes, peers []roller.NodeID) *roller.Snapshot {
 	}
 	r.oracle.hears(s.Fault == faultSlowLook)
 	r.w.observeKafka(seen, s.Blind)
-	r.memory.shared(r.w.now, len(nodes) > 0)
-	if len(nodes) > 0 || !r.memory.recallMembers(r.w.now, seen) {
+	verify := len(asked.Nodes) > 0
+	r.memory.shared(r.w.now, verify)
+	r.memory.requests += len(asked.Restarts) // the topics that the brokers have replicas of
+	if verify || !r.memory.recallMembers(r.w.now, seen) {
 		r.memory.readMembers(r.w.now, seen)
 	}
 	for i := range seen.Nodes {
@@ -70,9 +69,9 @@ func (r *run) read(s Step, nodes, peers []roller.NodeID) *roller.Snapshot {
 		switch {
 		case n.Instance.Or("") == "" || !n.Answers.IsKnown():
 			delete(r.memory.nodes, n.ID)
-		case slices.Contains(nodes, n.ID) || !r.memory.recall(r.w.now, n, suspect, len(r.w.nodes)):
+		case slices.Contains(asked.Nodes, n.ID) || !r.memory.recall(r.w.now, n, suspect, len(r.w.nodes)):
 			r.memory.ask(r.w.now, n)
-		case slices.Contains(peers, n.ID):
+		case slices.Contains(asked.Peers, n.ID):
 			r.peers++
 			r.memory.check(r.w.now, n, len(r.w.nodes))
 		default:

@@ -12,7 +12,6 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
-	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
@@ -90,7 +89,7 @@ func (r *run) look(s Step) {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
 			return
 		}
-		if !engine.IsFresh(a, asked) {
+		if !asked.Suffice(a) {
 			r.progress = r.notBegun(a)
 			continue
 		}
