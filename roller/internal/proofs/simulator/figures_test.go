@@ -65,7 +65,8 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(glance(0)).To(Equal(2+3+60), "the first look asks for all")
 	g.Expect(glance(30*time.Second)).To(Equal(2), "they are recalled")
 	g.Expect(glance(31*time.Second)).To(Equal(2+3), "those of the topics, the reassignments and the brokers are too old")
-	g.Expect(look(33*time.Second, roller.Asked{Nodes: ids(1), Restarts: ids(1), Peers: ids(2, 3)})).To(Equal(2+3+2+2), "a restart is decided on what its node and its peers tell now")
+	g.Expect(look(33*time.Second, roller.Asked{Nodes: ids(1), Restarts: ids(1), Peers: ids(2, 3)})).
+		To(Equal(2+3+2+2), "a restart is decided on what its node and its peers tell now")
 	down := r.w.byID[1]
 	down.pod, down.process, down.up, down.fenced = podStarting, false, false, true
 	g.Expect(glance(38*time.Second)).To(Equal(2+1), "one that is not ready is asked")
@@ -73,7 +74,8 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(glance(69*time.Second)).To(Equal(2+3+1), "it is asked again")
 	down.pod, down.process, down.up, down.fenced = podReady, true, true, false
 	g.Expect(glance(70*time.Second)).To(Equal(2+1+1), "it is ready, and may be in service")
-	g.Expect(look(160*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).To(Equal(2+3+1+2), "the peers are asked for their configurations in any case")
+	g.Expect(look(160*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
+		To(Equal(2+3+1+2), "the peers are asked for their configurations in any case")
 	g.Expect(glance(301*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
 	g.Expect(elections([]roller.Action{{Kind: roller.ActionElectLeaders}, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})).
 		To(Equal(1+4), "an election is asked for, and then whether the broker leads")
