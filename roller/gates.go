@@ -63,7 +63,7 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 // failed reports whether a node did not become ready after its restart. One whose old pod does not end has not been restarted yet.
 func (r *round) failed(a *Assessment) bool {
 	old := a.node.Instance.Or("") == r.progress.Restarts[a.Node].Instance
-	return a.stage == stageFailed && !(old && a.node.lingers(r.s.At, r.policy))
+	return a.stage == stageFailed && (!old || !a.node.lingers(r.s.At, r.policy))
 }
 
 // order lets controllers go before brokers, and the active controller last of them. Others do not wait for a blocked node for longer than

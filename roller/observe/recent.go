@@ -102,11 +102,9 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
-		if !known || answer.instance != n.Instance.Or("") {
-			continue
-		}
 		old := now.Sub(answer.at)
-		if answer.serves(n) && !m.suspects[n.ID] && old <= age || answer.isAway(n) && old <= within {
+		served := answer.serves(n) && !m.suspects[n.ID] && old <= age
+		if known && answer.instance == n.Instance.Or("") && (served || answer.isAway(n) && old <= within) {
 			r.nodes[n.ID], r.due[n.ID] = answer.NodeAnswer, old > age/2
 		}
 	}
@@ -116,15 +114,19 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 	if now.Sub(m.movesAt) <= within {
 		r.moves = m.moves
 	}
-	if now.Sub(m.limitsAt) > within {
-		return r
-	}
-	for id, limit := range m.limits {
-		if limit.IsKnown() && !id.IsZero() {
-			r.limits[id] = limit
-		}
+	if now.Sub(m.limitsAt) <= within {
+		m.recallLimits(r.limits)
 	}
 	return r
+}
+
+// recallLimits adds the known limits of topics that have an id.
+func (m *memory) recallLimits(to map[kafka.TopicID]roller.Fact[int]) {
+	for id, limit := range m.limits {
+		if limit.IsKnown() && !id.IsZero() {
+			to[id] = limit
+		}
+	}
 }
 
 // except returns the facts of all nodes but these, without topics, reassignments and brokers, on which an action on these nodes depends. Of

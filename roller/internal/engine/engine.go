@@ -349,31 +349,29 @@ const unsynced = 30 * time.Second
 type failure struct {
 	// looked means that a look succeeded before.
 	looked bool
-	why    error
-	since  time.Time
+	// way is how; empty if they succeed, or fail in a way that is worth further attempts.
+	way   string
+	since time.Time
 }
 
 // lasts reports whether looks have failed in the same way for so long that another attempt is unlikely to help.
 func (f *failure) lasts(err error, now time.Time, patience time.Duration) bool {
-	var why error
-	limit := patience
+	way, limit := "", patience
 	switch {
 	case err == nil:
 		f.looked = true
 	case apierrors.IsForbidden(err):
-		if why, limit = errForbidden, unsynced; !f.looked {
+		if way, limit = "forbidden", unsynced; !f.looked {
 			limit = 0
 		}
 	case errors.Is(err, ErrNoNodes):
-		why = ErrNoNodes
+		way = "no nodes"
 	}
-	if why != f.why {
-		f.why, f.since = why, now
+	if way != f.way {
+		f.way, f.since = way, now
 	}
-	return why != nil && now.Sub(f.since) >= limit
+	return way != "" && now.Sub(f.since) >= limit
 }
-
-var errForbidden = errors.New("forbidden")
 
 // ErrFailed is the error of a roll that can't continue.
 var ErrFailed = errors.New("the roll can't continue")

@@ -224,21 +224,8 @@ func (r *run) heal() {
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {
-		n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
 		lost = lost || !n.expired.IsZero() || n.wedged
-		if n.lags {
-			n.lags = false
-			if n.process {
-				n.voteAt = w.after(fetched)
-			}
-		}
-		if n.hold {
-			continue
-		}
-		n.fate = fateWell
-		if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
-			w.start(n)
-		}
+		w.mend(n)
 	}
 	r.correct(lost)
 	if lost {
@@ -250,6 +237,24 @@ func (r *run) heal() {
 			w.unhang(n)
 		}
 		w.follow(n)
+	}
+}
+
+// mend ends the faults of a node.
+func (w *world) mend(n *node) {
+	n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
+	if n.lags {
+		n.lags = false
+		if n.process {
+			n.voteAt = w.after(fetched)
+		}
+	}
+	if n.hold {
+		return
+	}
+	n.fate = fateWell
+	if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
+		w.start(n)
 	}
 }
 
