@@ -94,8 +94,8 @@ type Assessment struct {
 	Ending bool `json:"ending,omitempty"`
 	// Down reports whether the node serves no clients, so that a restart does no harm.
 	Down bool `json:"down,omitempty"`
-	// Blocks are the rules that block its restart or reconfiguration. Forced describes the checks that are skipped because they are
-	// impossible or unnecessary (docs/decisions/restart-order.md).
+	// Blocks are the rules that block its restart or reconfiguration, or why its pod does not end. Forced describes the checks that are
+	// skipped because they are impossible or unnecessary (docs/decisions/restart-order.md).
 	Blocks []Block `json:"blocks,omitempty"`
 	Forced string  `json:"forced,omitempty"`
 
@@ -139,6 +139,8 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	}
 	if a.Need = a.need(); a.Need != NeedNothing {
 		a.ownBlocks(s, n, p, policy)
+	} else if n.lingers(s.At, policy) {
+		a.lingers()
 	}
 	return a
 }
@@ -330,6 +332,12 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 	}
 }
 
+// lingers tells users of a pod that does not end.
+func (a *Assessment) lingers() {
+	a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only who owns it can tell whether Kafka still "+
+		"runs there; delete the Kubernetes node if it is gone for good", clock(a.node.Overdue))
+}
+
 func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	switch {
 	case a.State == StateRecovering:
@@ -339,8 +347,7 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
 		a.block(RuleUnderWay, "it is not back from its last restart: %s", a.Detail)
 	case n.lingers(s.At, policy):
-		a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only who owns it can tell whether Kafka still "+
-			"runs there; delete the Kubernetes node if it is gone for good", clock(n.Overdue))
+		a.lingers()
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:

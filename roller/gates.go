@@ -50,7 +50,7 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
 			b.block(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail in the same way: fix it, or put it on hold",
 				other.Node, other.Detail)
-		case !clusterIsLost && other.stage == stageFailed && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
+		case !clusterIsLost && r.failed(other) && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
 			b.block(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail in the same way: fix it, or put "+
 				"it on hold", other.Node)
 		default:
@@ -58,6 +58,12 @@ func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
 		}
 		return
 	}
+}
+
+// failed reports whether a node did not become ready after its restart. One whose old pod does not end has not been restarted yet.
+func (r *round) failed(a *Assessment) bool {
+	old := a.node.Instance.Or("") == r.progress.Restarts[a.Node].Instance
+	return a.stage == stageFailed && (!old || !a.node.lingers(r.s.At, r.policy))
 }
 
 // order lets controllers go before brokers, and the active controller last of them. Others do not wait for a blocked node for longer than

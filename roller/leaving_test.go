@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 // Kafka notices a stopped broker with a delay. A broker that is seen to stop counts as down at once, whatever stopped it
@@ -68,6 +69,53 @@ func TestAPodOnALostMachineStopsNobody(t *testing.T) {
 			sc.topics(topicOf("t", 1, ids(0, 1, 2), ids(0, 2)))
 			sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
 			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+		})
+	}
+}
+
+// Users are told of a pod that does not end also if its node is up to date.
+func TestUsersAreToldOfAPodThatLingers(t *testing.T) {
+	sc := newScene(t).beside(0, 1)
+	n := sc.node(1)
+	n.Terminating, n.Deleted, n.Overdue = true, noon, noon.Add(time.Minute)
+	sc.step()
+	sc.Expect(sc.blocked(1)).To(BeEmpty())
+	sc.s.At = n.Overdue.Add(sc.policy.Patience)
+	sc.step()
+	sc.Expect(sc.of(1).Blocks).To(ConsistOf(And(HaveField("Rule", roller.RuleUnknown),
+		HaveField("Why", HavePrefix("its pod should have ended at 12:01:00 UTC: its machine may be lost")))))
+	sc.Expect(sc.of(1).Need).To(Equal(roller.NeedNothing))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseWaiting))
+}
+
+// The same, but it was the roller that deleted the pod, to restart the node.
+func TestAPodOnALostMachineThatTheRollerDeletedStopsNobody(t *testing.T) {
+	for name, reason := range map[string]roller.Reason{
+		"its old revision":                         {Kind: roller.PodHasOldRevision, Mark: "new"},
+		"a configuration that nobody can read now": {Kind: roller.ConfigChangeRequiresRestart, Mark: "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 2)), topicOf("u", 1, ids(0, 2), ids(0, 2)))
+			n := sc.node(1)
+			n.Terminating, n.Deleted, n.Overdue = true, noon, noon.Add(10*time.Minute)
+			n.Answers, n.Silent = roller.Known(false), noon
+			if reason.Kind == roller.ConfigChangeRequiresRestart {
+				sc.current(1)
+				n.Config = roller.Unknown[brokerconfig.Config]("it does not answer")
+			}
+			begun := roller.Restart{Instance: "first", At: noon, Roles: broker, Reasons: []roller.Reason{reason}}
+			sc.progress.Restarts = map[roller.NodeID]roller.Restart{1: begun}
+			sc.Expect(sc.step().Actions).To(BeEmpty())
+			sc.s.At = n.Overdue.Add(sc.policy.Patience - time.Second)
+			sc.Expect(sc.step().Actions).To(BeEmpty())
+			sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleLimit), "it may use its grace period")
+			sc.step()
+			sc.Expect(sc.blocked(0)).To(Equal([]roller.Rule{roller.RuleAvailability}), "it is not in sync")
+			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed), "users are told")
+			sc.topics(topicOf("t", 1, ids(0, 1, 2), ids(0, 2)))
+			sc.Expect(sc.roll()).To(Equal(ids(0, 2)))
+			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed))
+			sc.Expect(sc.of(1).State).To(Equal(roller.StateFailed))
 		})
 	}
 }

@@ -167,9 +167,8 @@ func (l *losses) beside(a *Assessment, gone nodeSet) string {
 
 // String describes, for users, what would be lost, and which nodes the roller waits for.
 func (e *exposure) String(id NodeID) string {
-	return fmt.Sprintf("while node %d is down the loss of Kubernetes cluster %s would be an outage, and it would be none with %s back: %s "+
-		"would have %s, and needs %d",
-		id, cmp.Or(e.place, "home"), list(e.waits), e.what, e.left, e.need)
+	return fmt.Sprintf("if Kubernetes cluster %s failed while node %d is down, %s would be unavailable: it would have %s, and needs %d; "+
+		"waiting for %s avoids that", cmp.Or(e.place, "home"), id, e.what, e.left, e.need, list(e.waits))
 }
 
 // exposed returns the first outage that the loss of another Kubernetes cluster would be if the node goes down; nil if there is none.

@@ -178,17 +178,17 @@ func TestWhatTheClusterLossBudgetSays(t *testing.T) {
 	sc.step()
 	sc.Expect(sc.of(1).Blocks).To(Equal([]roller.Block{{
 		Rule: roller.RuleClusterLoss,
-		Why: "while node 1 is down the loss of Kubernetes cluster east would be an outage, and it would be none with node 8 back: " +
-			"the metadata quorum would have 4 voters, and needs 5",
+		Why: "if Kubernetes cluster east failed while node 1 is down, the metadata quorum would be unavailable: it would have 4 voters, " +
+			"and needs 5; waiting for node 8 avoids that",
 	}}))
-	sc.Expect(sc.of(4).Blocks[0].Why).To(ContainSubstring("the loss of Kubernetes cluster home would be"))
+	sc.Expect(sc.of(4).Blocks[0].Why).To(ContainSubstring("if Kubernetes cluster home failed"))
 	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
 	sc = stretched(t, 1, ids(0, 2, 3), 2, 2).current(1, 2, 3)
 	sc.step()
 	sc.Expect(sc.of(0).Blocks).To(Equal([]roller.Block{{
 		Rule: roller.RuleClusterLoss,
-		Why: "while node 0 is down the loss of Kubernetes cluster east would be an outage, and it would be none with node 1 back: " +
-			"partition t-0 would have 0 replicas in sync, and needs 1",
+		Why: "if Kubernetes cluster east failed while node 0 is down, partition t-0 would be unavailable: it would have 0 replicas in " +
+			"sync, and needs 1; waiting for node 1 avoids that",
 	}}))
 }
 
@@ -220,8 +220,7 @@ func TestBatchesWithinTheClusterLossBudget(t *testing.T) {
 	plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
 	sc.Expect(batchesOf(plan)).To(Equal([][]roller.NodeID{ids(0, 2), ids(1, 3)}))
 	sc.Expect(plan.Fewest).To(Equal(2))
-	sc.Expect(plan.Batches[1].Split).
-		To(ContainSubstring("the loss of Kubernetes cluster east would be an outage, and it would be none with node"))
+	sc.Expect(plan.Batches[1].Split).To(ContainSubstring("if Kubernetes cluster east failed while node"))
 	sc.Expect(sc.roll()).To(Equal(ids(0, 2, 1, 3)))
 	sc = stretched(t, 1, nil, 2, 2).in("", 2, 3)
 	sc.policy.MaxUnavailable = 4

@@ -141,8 +141,8 @@ func TestAPlanOnTheWay(t *testing.T) {
 	sc.Expect(sc.blocked(4)).To(Equal([]roller.Rule{roller.RuleAvailability}))
 	sc.step()
 	sc.Expect(sc.restarts).To(HaveLen(4))
-	sc.Expect(sc.of(2).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch, Why: "node 4 restarts first, and would have to wait for it: " +
-		"partition t2-0 would have 1 replica in sync without nodes 2 and 4, and needs 2 (3 replicas, min.insync.replicas 2)"}}))
+	sc.Expect(sc.of(2).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch, Why: "node 4 restarts first; restarting this one now would " +
+		"delay it: partition t2-0 would have 1 replica in sync without nodes 2 and 4, and needs 2 (3 replicas, min.insync.replicas 2)"}}))
 	sc.node(6).Ready = roller.Known(true)
 	sc.Expect(sc.roll()).To(Equal(ids(0, 3, 6, 1, 4, 7, 2, 5, 8)))
 }

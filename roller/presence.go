@@ -29,10 +29,10 @@ func (a *Assessment) lost(now time.Time, policy Policy) bool {
 }
 
 // away reports whether the node counts against the limits because the roller waits for it. It does not wait for a node that did not come
-// back and is on hold, because a user knows about it.
+// back and is on hold, because a user knows about it, nor for one whose machine is lost, whoever deleted its pod.
 func (a *Assessment) away(now time.Time, policy Policy) bool {
 	n := a.node
-	if a.stage == stageFailed && n.Hold != "" {
+	if a.stage == stageFailed && (n.Hold != "" || n.lingers(now, policy)) {
 		return false
 	}
 	return a.stage.underWay() || n.ends(now, policy) || a.leaving(now, policy)

@@ -54,7 +54,7 @@ func (r *round) delays(a *Assessment) string {
 	}
 	for _, batch := range slices.Sorted(maps.Keys(left)) {
 		if why := r.beside(a, batch, left[batch]); why != "" {
-			return fmt.Sprintf("node %d restarts first, and would have to wait for it: %s", left[batch][0].Node, why)
+			return fmt.Sprintf("node %d restarts first; restarting this one now would delay it: %s", left[batch][0].Node, why)
 		}
 	}
 	return ""

@@ -81,7 +81,7 @@ func TestWhoGoesBeforeItsBatchTakesNobodysPlace(t *testing.T) {
 		sc.ready(3, 4)
 		sc.Expect(sc.steps(3)).To(Equal(ids(2)))
 		sc.Expect(sc.of(5).Blocks).To(Equal([]roller.Block{{Rule: roller.RuleBatch,
-			Why: `node 1 restarts first, and would have to wait for it: at most 1 broker of rack "odd" may be down`}}))
+			Why: `node 1 restarts first; restarting this one now would delay it: at most 1 broker of rack "odd" may be down`}}))
 		sc.ready(0)
 		sc.Expect(sc.steps(3)).To(Equal(ids(1)))
 		sc.ready(1)

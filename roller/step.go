@@ -211,7 +211,7 @@ func (a *Assessment) quietPhase(before Phase) Phase {
 	switch {
 	case a.State == StateUnknown || a.State == StateReady && len(a.Unknown) > 0:
 		return PhaseUnknown
-	case a.State != StateReady:
+	case a.State != StateReady || len(a.Blocks) > 0:
 		return PhaseWaiting // it may soon need something
 	}
 	return before

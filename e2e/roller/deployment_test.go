@@ -73,8 +73,8 @@ func deploymentSpecs(s *scene) {
 		Eventually(func() []eventsv1.Event { return s.events(node, "Blocked") }).Should(ContainElement(And(
 			HaveField("Type", corev1.EventTypeWarning),
 			HaveField("Note", "Restart waits (Hold): it is annotated with kafka-operators.io/hold: ann replaces a disk"))))
-		Expect(s.ask(blocked, "roll")).To(ContainSubstring("another roller works on this Kafka cluster: "+s.holder()+" holds Lease "+s.namespace+
-			"/my-cluster-roller-leader"), "the command keeps away")
+		Expect(s.ask(blocked, "roll")).To(ContainSubstring("another roller is already restarting this Kafka cluster: "+s.holder()+
+			" holds Lease "+s.namespace+"/my-cluster-roller-leader"), "the command keeps away")
 		Expect(s.restartedSince(before)).To(BeEmpty())
 		annotate[corev1.Pod](s, s.pod(node), podset.AnnotationHold, "")
 		Eventually(func() []int32 { return s.restartedSince(before) }).Should(Equal([]int32{node}))

@@ -294,7 +294,7 @@ func TestAValueThatTheNodeLooksUpItselfIsNotCompared(t *testing.T) {
 	expect(t, started("listeners", "A://:1").wants("listeners", "${LISTENERS}"), broker, values{"listeners": "${LISTENERS}"}, none, none)
 }
 
-// A node of another version reports itself what it applies at runtime, which overrules the table.
+// A node of another version reports which keys it can change at runtime; its report takes precedence over the table.
 func TestWhatTheNodeSaysOfItselfCounts(t *testing.T) {
 	g := NewWithT(t)
 	c := started("num.io.threads", "8").wants("num.io.threads", "9").config()

@@ -20,7 +20,7 @@ const (
 	Double
 	List
 	Password
-	// Map is a string for Kafka whose value is a list of pairs, without an order.
+	// Map is a string that Kafka reads as an unordered list of key-value pairs.
 	Map
 )
 

@@ -141,9 +141,9 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 		return ""
 	case !found:
 		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig +
-			", but its StrimziPodSet wants the one with the hash " + wanted
+			", but its StrimziPodSet expects hash " + wanted
 	case podset.ConfigHash(text) != wanted:
-		return fmt.Sprintf("%s in ConfigMap %s has the hash %s, but its StrimziPodSet wants the one with %s: one of the two is not written yet",
+		return fmt.Sprintf("%s in ConfigMap %s has hash %s, but its StrimziPodSet expects hash %s: one of the two is not written yet",
 			podset.ConfigMapServerConfig, desired.Name, podset.ConfigHash(text), wanted)
 	}
 	return ""

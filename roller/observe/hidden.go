@@ -16,15 +16,16 @@ import (
 // atOnceAsked is how many brokers are asked for their topics concurrently.
 const atOnceAsked = 32
 
-// topicsOn asks the candidates for the topics of which they have replicas. If one does not answer soon, it asks the other brokers as well
-// (hiddenOnSilent), within the same time: one after the other, two brokers that hang would make each look too old for a restart.
+// topicsOn asks the candidates for the topics of which they have replicas. If one does not answer for long, it asks the other brokers as
+// well (hiddenOnSilent), within the same time: one after the other, two brokers that hang would make each look too old for a restart. A
+// broker with thousands of replicas may need a second.
 func (k *Kafka) topicsOn(ctx context.Context, candidates, brokers []roller.NodeID) (on, onOthers map[roller.NodeID][]string) {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
 	others := slices.DeleteFunc(slices.Clone(brokers), func(id roller.NodeID) bool { return slices.Contains(candidates, id) })
 	answers := make(chan map[roller.NodeID][]string, 1)
 	go func() { answers <- k.askTopics(ctx, candidates) }()
-	asked := time.NewTimer(alone)
+	asked := time.NewTimer(longest / 2)
 	defer asked.Stop()
 	select {
 	case on = <-answers:
@@ -33,9 +34,13 @@ func (k *Kafka) topicsOn(ctx context.Context, candidates, brokers []roller.NodeI
 		}
 		return on, k.askTopics(ctx, others)
 	case <-asked.C:
-		onOthers = k.askTopics(ctx, others)
-		return <-answers, onOthers
 	}
+	theirs := make(chan map[roller.NodeID][]string, 1)
+	go func() { theirs <- k.askTopics(ctx, others) }()
+	if on = <-answers; len(on) == len(candidates) {
+		return on, nil
+	}
+	return on, <-theirs
 }
 
 // askTopics asks brokers for the topics of which they have replicas. It skips those that do not answer: the request for their configuration

@@ -92,6 +92,39 @@ func TestTwoBrokersThatHangAreAskedAtOnce(t *testing.T) {
 	})
 }
 
+// slow is a Kafka in which brokers take a while to report their topics. It counts the brokers that were asked.
+type slow struct {
+	observe.Brokers
+	takes map[int32]time.Duration
+	asked *atomic.Int32
+}
+
+func (s slow) TopicsOn(ctx context.Context, id int32) ([]string, error) {
+	s.asked.Add(1)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(s.takes[id]):
+		return s.Brokers.TopicsOn(ctx, id)
+	}
+}
+
+// A broker with many replicas needs a while. The others are not asked for that, and one of them that hangs delays nobody.
+func TestABrokerThatIsSlowToTellItsTopics(t *testing.T) {
+	for takes, all := range map[time.Duration]int32{700 * time.Millisecond: 1, 2 * time.Second: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewWithT(t)
+			var asked atomic.Int32
+			k := &observe.Kafka{Brokers: slow{memory.New(memory.Options{Brokers: 3}).Client("", nil),
+				map[int32]time.Duration{2: takes, 1: time.Hour}, &asked}}
+			began := time.Now()
+			k.Verify(t.Context(), []roller.NodeID{0, 1, 2}, []roller.NodeID{2})
+			g.Expect(time.Since(began)).To(Equal(takes))
+			g.Expect(asked.Load()).To(Equal(all))
+		})
+	}
+}
+
 // A broker that does not report its topics may have replicas of topics that other brokers report, and that the roller may not describe.
 func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 	g := NewWithT(t)

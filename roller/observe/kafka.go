@@ -91,7 +91,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 		facts.Quorum = k.quorum(ctx)
 		k.topics(ctx, &facts, brokers, known)
 	})
-	all.Go(func() { k.brokers(ctx, &facts) })
+	all.Go(func() { k.brokers(ctx, &facts, known.members) })
 	all.Go(func() { byBrokers = live(ctx, k.Brokers, known.others(brokers), nil) })
 	all.Go(func() {
 		peers := among(slices.Clone(brokers), slices.Collect(maps.Keys(known.peers)))
@@ -297,7 +297,11 @@ func voters(in []kafka.Replica) []roller.Voter {
 }
 
 // brokers sets the registered brokers, and the id of the cluster.
-func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts) {
+func (k *Kafka) brokers(ctx context.Context, facts *KafkaFacts, known *membership) {
+	if known != nil {
+		facts.Brokers, facts.FencedIncluded, facts.ClusterID = known.brokers, known.fencedIncluded, known.clusterID
+		return
+	}
 	cluster, err := k.Brokers.DescribeCluster(ctx)
 	if err != nil {
 		facts.Brokers = roller.Unknown[map[roller.NodeID]kafka.Node](err.Error())

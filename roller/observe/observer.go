@@ -76,8 +76,8 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 
 // Verify is Observe for actions on a few nodes: it reads the configurations of these nodes and of all topics, checks whether their peers
 // still answer, and reads the other facts like a Glance. It reads from Kubernetes' API servers, and not from caches.
-func (o *Observer) Verify(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot {
-	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(nodes, peers) })
+func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapshot {
+	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(asked) })
 }
 
 // Glance is Observe for waiting: the configurations of topics may be as old as Recall, those of nodes older if there are many, and

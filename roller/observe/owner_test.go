@@ -12,6 +12,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
@@ -118,7 +119,7 @@ func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
 	r.Expect(r.k8s.Update(t.Context(), live)).To(Succeed())
 	foreign := func() string {
-		s := r.observer.Verify(t.Context(), nil, nil)
+		s := r.observer.Verify(t.Context(), roller.Asked{})
 		return s.Node(0).Foreign
 	}
 	r.Expect(foreign()).To(BeEmpty(), "the cluster was named")

@@ -22,7 +22,7 @@ func nodeID(podName string) (roller.NodeID, bool) {
 	return roller.NodeID(id), at >= 0 && err == nil && id >= 0 && strconv.FormatInt(id, 10) == podName[at+1:]
 }
 
-// readiness returns the readiness of Kafka's container, and since when: another container can make a pod unready although the node is ready
+// readiness returns the readiness of Kafka's container, and since when: another container changes only the pod's readiness
 // (docs/decisions/facts-of-a-restart.md). If a pod has no container statuses, it returns the pod's readiness. If a machine is lost,
 // Kubernetes sets that of the pod alone, and the statuses of its containers stay as its kubelet last wrote them.
 func readiness(pod *corev1.Pod) (ready bool, since time.Time) {

@@ -17,16 +17,13 @@ const DefaultRecall = 30 * time.Second
 // broker that no longer follows the active controller is noticed at once.
 const atATime = 6
 
-// RecallOfAway is for how long a node that is not ready and did not answer is not asked again. Its readiness is read at each look.
-const RecallOfAway = 10 * time.Second
-
 // RecallOf returns the maximum age of configurations in a cluster of this size, if that of a small cluster is recall.
 func RecallOf(recall time.Duration, nodes int) time.Duration {
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
-// memory contains Kafka's last answers about what rarely changes and is expensive to read: configurations, with one request for each node
-// and one for all topics, and reassignments. While the roller waits for a node, no decision depends on them.
+// memory contains Kafka's last answers about what rarely changes or is expensive to read: configurations, with one request for each node
+// and one for all topics, reassignments, and the registered brokers. While the roller waits for a node, no decision depends on them.
 type memory struct {
 	nodes map[roller.NodeID]remembered
 	// limits are those of the topics, read at limitsAt.
@@ -35,6 +32,9 @@ type memory struct {
 	// moves are the reassignments, read at movesAt; nil if they are unknown.
 	moves   map[kafka.TopicPartition]kafka.Reassignment
 	movesAt time.Time
+	// members were read at membersAt.
+	members   membership
+	membersAt time.Time
 	// suspects are the brokers that the active controller is not known to have seen lately.
 	suspects map[roller.NodeID]bool
 }
@@ -44,6 +44,22 @@ type remembered struct {
 	NodeAnswer
 	instance string
 	at       time.Time
+}
+
+// membership is the id of the Kafka cluster, and its brokers.
+type membership struct {
+	brokers        roller.Fact[map[roller.NodeID]kafka.Node]
+	fencedIncluded bool
+	clusterID      string
+}
+
+// shows reports whether all brokers that are ready now are in service in it. One that has just become ready may not be yet.
+func (m membership) shows(nodes []roller.Node) bool {
+	brokers, known := m.brokers.Get()
+	return known && !slices.ContainsFunc(nodes, func(n roller.Node) bool {
+		b, registered := brokers[n.ID]
+		return n.Roles.Broker && n.Ready.Or(false) && (!registered || b.Fenced)
+	})
 }
 
 // serves reports whether the node answered, and is ready.
@@ -56,9 +72,12 @@ func (a NodeAnswer) isAway(n roller.Node) bool { return !a.Answers && !n.Ready.O
 
 // recalled contains the facts that need not be read again.
 type recalled struct {
-	nodes  map[roller.NodeID]NodeAnswer
-	limits map[kafka.TopicID]roller.Fact[int]
-	moves  map[kafka.TopicPartition]kafka.Reassignment
+	nodes   map[roller.NodeID]NodeAnswer
+	limits  map[kafka.TopicID]roller.Fact[int]
+	moves   map[kafka.TopicPartition]kafka.Reassignment
+	members *membership
+	// due are those of the nodes that are going to be asked again soon.
+	due map[roller.NodeID]bool
 	// candidates are the brokers that may be restarted on the facts that are read now.
 	candidates []roller.NodeID
 	// peers are the brokers with a recalled configuration that are asked whether they still answer.
@@ -76,48 +95,56 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 
 // recall returns the facts that are not older than within, or than the time to ask all nodes of a large cluster in turn. The facts of a
 // node are recalled only if it answered, is ready, was not restarted since, and is not suspect; those of a topic only if it has the same
-// id. Unknown facts are read again, except for a node that is known to be away, which is asked at intervals.
+// id, and those of brokers only if they show all that are ready in service. Unknown facts are read again, except for a node that is known
+// to be away, which is asked at intervals; its readiness is read at each look.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
-	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}}
+	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}, due: map[roller.NodeID]bool{}}
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
-		if !known || answer.instance != n.Instance.Or("") {
-			continue
-		}
 		old := now.Sub(answer.at)
-		if answer.serves(n) && !m.suspects[n.ID] && old <= age || answer.isAway(n) && old <= min(within, RecallOfAway) {
-			r.nodes[n.ID] = answer.NodeAnswer
+		served := answer.serves(n) && !m.suspects[n.ID] && old <= age
+		if known && answer.instance == n.Instance.Or("") && (served || answer.isAway(n) && old <= within) {
+			r.nodes[n.ID], r.due[n.ID] = answer.NodeAnswer, old > age/2
 		}
+	}
+	if now.Sub(m.membersAt) <= within && m.members.shows(nodes) {
+		r.members = &m.members
 	}
 	if now.Sub(m.movesAt) <= within {
 		r.moves = m.moves
 	}
-	if now.Sub(m.limitsAt) > within {
-		return r
-	}
-	for id, limit := range m.limits {
-		if limit.IsKnown() && !id.IsZero() {
-			r.limits[id] = limit
-		}
+	if now.Sub(m.limitsAt) <= within {
+		m.recallLimits(r.limits)
 	}
 	return r
 }
 
-// except returns the facts of all nodes but these, without topics and reassignments, on which an action on these nodes depends. Of the
-// peers it keeps only the configurations.
-func (r recalled) except(nodes, peers []roller.NodeID) recalled {
-	for _, id := range nodes {
+// recallLimits adds the known limits of topics that have an id.
+func (m *memory) recallLimits(to map[kafka.TopicID]roller.Fact[int]) {
+	for id, limit := range m.limits {
+		if limit.IsKnown() && !id.IsZero() {
+			to[id] = limit
+		}
+	}
+}
+
+// except returns the facts of all nodes but these, without topics, reassignments and brokers, on which an action on these nodes depends. Of
+// the peers it keeps only the configurations, unless they are going to be read soon: then one request does both.
+func (r recalled) except(these roller.Asked) recalled {
+	for _, id := range these.Nodes {
 		delete(r.nodes, id)
 	}
 	asked := map[roller.NodeID]NodeAnswer{}
-	for _, id := range peers {
+	for _, id := range these.Peers {
 		if answer, known := r.nodes[id]; known {
-			asked[id] = answer
+			if !r.due[id] {
+				asked[id] = answer
+			}
 			delete(r.nodes, id)
 		}
 	}
-	return recalled{nodes: r.nodes, candidates: nodes, peers: asked}
+	return recalled{nodes: r.nodes, candidates: these.Restarts, peers: asked}
 }
 
 // again converts the answers of the peers, which were only asked whether they still answer. For those that do, it returns the recalled
@@ -153,6 +180,9 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 	m.limits = facts.limits
 	if known.moves == nil {
 		m.moves, m.movesAt = facts.moves, now
+	}
+	if known.members == nil {
+		m.members, m.membersAt = membership{facts.Brokers, facts.FencedIncluded, facts.ClusterID}, now
 	}
 	m.suspects = suspects(nodes, facts)
 }

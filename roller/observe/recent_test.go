@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -98,11 +99,11 @@ func (p partly) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []s
 func (r *reading) mute(id int32) { r.observer.Kafka.Brokers = partly{r.admin, id} }
 
 // always are the requests of each reading.
-var always = []string{"DescribeCluster", "DescribeQuorum", "ListTopicsOf"}
+var always = []string{"DescribeQuorum", "ListTopicsOf"}
 
 func with(more ...string) []string { return slices.Sorted(slices.Values(append(more, always...))) }
 
-var everything = with("ListReassignments", "DescribeConfigs orders",
+var everything = with("DescribeCluster", "ListReassignments", "DescribeConfigs orders",
 	"DescribeNodeConfigs 0", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2")
 
 func (r *reading) glance() roller.Snapshot {
@@ -204,8 +205,11 @@ func TestAGlanceForgetsWhatWasUnknown(t *testing.T) {
 	r.asked()
 	r.kafka.StartNode(1)
 	s = r.glance()
-	r.Expect(r.asked()).To(Equal(with("DescribeNodeConfigs 1")))
+	r.Expect(r.asked()).To(Equal(with("DescribeCluster", "DescribeNodeConfigs 1")), "it was not in service, and ready")
 	r.Expect(s.Node(1).Answers.Or(false)).To(BeTrue())
+	r.Expect(s.Node(1).Fenced).To(Equal(roller.Known(false)))
+	r.glance()
+	r.Expect(r.asked()).To(Equal(with()))
 }
 
 func TestAGlanceThatRecallsNothingIsAnObservation(t *testing.T) {
@@ -226,10 +230,18 @@ func TestVerifyAsksOnlyThoseThatSomethingIsDoneTo(t *testing.T) {
 	r := newReading(t, time.Hour)
 	r.glance()
 	r.asked()
-	r.observer.Verify(t.Context(), []roller.NodeID{1}, nil)
-	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "TopicsOn")))
+	r.observer.Verify(t.Context(), toRestart(1))
+	r.Expect(r.asked()).To(Equal(with("DescribeCluster", "ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1",
+		"TopicsOn")))
 	r.glance()
 	r.Expect(r.asked()).To(Equal(with()), "what was learned is kept")
+	r.observer.Verify(t.Context(), roller.Asked{Nodes: []roller.NodeID{1}})
+	r.Expect(r.asked()).NotTo(ContainElement("TopicsOn"), "only for a restart it matters which topics it has")
+}
+
+// toRestart are the nodes to ask before the restart of one.
+func toRestart(id roller.NodeID, peers ...roller.NodeID) roller.Asked {
+	return roller.Asked{Nodes: []roller.NodeID{id}, Restarts: []roller.NodeID{id}, Peers: peers}
 }
 
 // Verify asks the peers of a node whether they respond, and nothing else. A peer that does not is asked again in later looks.
@@ -237,25 +249,46 @@ func TestVerifyAsksPeersWhetherTheyAnswer(t *testing.T) {
 	r := newReading(t, time.Hour)
 	first := r.glance()
 	r.asked()
-	s := r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2, 4711})
-	r.Expect(r.asked()).To(Equal(with("ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2",
-		"TopicsOn")))
+	s := r.observer.Verify(t.Context(), toRestart(1, 2, 4711))
+	r.Expect(r.asked()).To(Equal(with("DescribeCluster", "ListReassignments", "DescribeConfigs orders", "DescribeNodeConfigs 1",
+		"DescribeNodeConfigs 2", "TopicsOn")))
 	r.Expect([]bool{s.Nodes[0].Recalled, s.Nodes[1].Recalled, s.Nodes[2].Recalled}).To(Equal([]bool{true, false, false}))
 	r.Expect(s.Nodes[2].Config).To(Equal(first.Nodes[2].Config), "its configuration is recalled")
 	r.glance()
 	r.Expect(r.asked()).To(Equal(with()))
 
 	r.mute(2)
-	s = r.observer.Verify(t.Context(), []roller.NodeID{1}, nil)
+	s = r.observer.Verify(t.Context(), toRestart(1))
 	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(true)), "nobody asked")
 	r.Expect(s.Nodes[2].Recalled).To(BeTrue())
-	s = r.observer.Verify(t.Context(), []roller.NodeID{1}, []roller.NodeID{2})
+	s = r.observer.Verify(t.Context(), toRestart(1, 2))
 	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)))
 	r.Expect(s.Nodes[2].Recalled).To(BeFalse())
 	r.asked()
 	s = r.glance()
 	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"))
 	r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)))
+}
+
+// A peer whose configuration has to be read soon is asked for that at once, instead of twice.
+func TestVerifyReadsWhatIsDueSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReading(t, time.Hour)
+		r.glance()
+		<-time.After(31 * time.Minute)
+		r.asked()
+		s := r.observer.Verify(t.Context(), toRestart(1, 2))
+		r.Expect(r.asked()).To(ContainElements("DescribeNodeConfigs 1", "DescribeNodeConfigs 2"))
+		r.Expect(s.Nodes[2].Recalled).To(BeFalse())
+		r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(true)))
+		<-time.After(31 * time.Minute)
+		r.glance()
+		r.Expect(r.asked()).To(And(ContainElement("DescribeNodeConfigs 0"), Not(ContainElement("DescribeNodeConfigs 2"))))
+		<-time.After(time.Minute)
+		r.mute(2)
+		s = r.observer.Verify(t.Context(), toRestart(1, 2))
+		r.Expect(s.Nodes[2].Answers).To(Equal(roller.Known(false)), "it is asked all the same")
+	})
 }
 
 // A starting node is asked from time to time, and at once when it becomes ready.
@@ -273,7 +306,7 @@ func TestANodeThatIsAwayIsNotAskedEachTime(t *testing.T) {
 		r.Expect(r.glance().Nodes[2].Answers).To(Equal(roller.Known(false)))
 		r.Expect(r.asked()).To(Equal(with()))
 	}
-	r.observer.Verify(t.Context(), []roller.NodeID{2}, nil)
+	r.observer.Verify(t.Context(), toRestart(2))
 	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"), "nothing is done to it on what was heard before")
 	r.change(2, func(p *corev1.Pod) { p.UID = "another" })
 	r.glance()

@@ -23,7 +23,7 @@ func TestTheConfigMapIsNotTheOneThatTheSetNames(t *testing.T) {
 		{"the one", podset.ConfigHash(text), map[string]string{"my-cluster-kafka-3": text}, ""},
 		{"nobody says which one", "", map[string]string{"my-cluster-kafka-3": text}, ""},
 		{"another one", "01234567", map[string]string{"my-cluster-kafka-3": text},
-			"wants the one with 01234567: one of the two is not written yet"},
+			"expects hash 01234567: one of the two is not written yet"},
 		{"none", "01234567", nil, "ConfigMap my-cluster-kafka-3 has no server.config"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

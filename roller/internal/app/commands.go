@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -182,12 +183,8 @@ func Roll(
 		return ExitError, err
 	}
 	if confirm != nil {
-		plan := roller.NewPlan(&s, progress, policy)
-		if err := render.Plan(out, plan); err != nil {
+		if err := confirmed(ctx, roller.NewPlan(&s, progress, policy), out, confirm); err != nil {
 			return ExitError, err
-		}
-		if len(plan.Batches)+len(plan.Reconfigurations) > 0 && !confirm(ctx) {
-			return ExitError, ErrNotConfirmed
 		}
 	}
 	if o.Limit > 0 {
@@ -196,6 +193,19 @@ func Roll(
 		defer cancel()
 	}
 	return r.toItsEnd(ctx, out)
+}
+
+// confirmed prints the plan, and asks unless all is done. Otherwise a node may need a restart later, when it is ready, known or not
+// blocked.
+func confirmed(ctx context.Context, plan roller.Plan, out io.Writer, confirm func(context.Context) bool) error {
+	if err := render.Plan(out, plan); err != nil {
+		return err
+	}
+	ready := !slices.ContainsFunc(plan.Nodes, func(a roller.Assessment) bool { return a.State != roller.StateReady })
+	if ready && exitOfPlan(plan) == ExitDone || confirm(ctx) {
+		return nil
+	}
+	return ErrNotConfirmed
 }
 
 // toItsEnd rolls until all is done, or the roll can't continue.
@@ -214,24 +224,22 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	var held *lease.HeldError
 	if errors.As(err, &held) { // another roller holds the Lease: it is running, or was killed
 		fmt.Fprintf(out, "Waiting: %v\n", held)
-		if err = until(ctx, held.Until.Add(time.Second)); err == nil {
-			err = run()
-		}
+		err = whileHeld(ctx, held.Until, run)
 	}
 	if errors.Is(err, engine.ErrHeld) {
-		return ExitBlocked, fmt.Errorf("%w, and restarts what needs a restart", err)
+		return ExitBlocked, err
 	}
 	if apierrors.IsForbidden(err) {
-		return ExitError, fmt.Errorf("%w: grant the right, and call roll again", err)
+		return ExitError, fmt.Errorf("%w: grant the permission, then run `roller roll` again", err)
 	}
 	if err != nil || last.Phase != roller.PhaseDone {
 		for _, a := range last.Nodes {
-			if a.Need != roller.NeedNothing || a.State != roller.StateReady || len(a.Unknown) > 0 {
+			if a.Need != roller.NeedNothing || a.State != roller.StateReady || len(a.Unknown)+len(a.Blocks) > 0 {
 				render.Node(out, a)
 			}
 		}
 		if err != nil {
-			return ExitBlocked, fmt.Errorf("the roll did not finish: %w; call roll again to continue", err)
+			return ExitBlocked, fmt.Errorf("the roll did not finish: %w; run `roller roll` again to continue", err)
 		}
 		return ExitBlocked, engine.ErrFailed
 	}
@@ -240,13 +248,21 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 	return ExitDone, nil
 }
 
-// until waits until a time, or until the context ends.
-func until(ctx context.Context, at time.Time) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(time.Until(at)):
-		return nil
+// whileHeld runs again and again until the Lease of another roller is released or has expired at that time. If it is renewed, that roller
+// is at work.
+func whileHeld(ctx context.Context, until time.Time, run func() error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(2 * time.Second):
+		}
+		expired := time.Now().After(until)
+		err := run()
+		var held *lease.HeldError
+		if !errors.As(err, &held) || held.Until.After(until) || expired {
+			return err
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
 
@@ -43,4 +44,35 @@ func TestAnInterruptIsANo(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	g.Expect(ask(ctx, in, io.Discard)).To(BeFalse())
+}
+
+// A roll that finds nothing to do at first may find something later: in a Kubernetes cluster that can't be read now, or with a node that
+// is not ready or blocked now.
+func TestWhatARollIsAskedFor(t *testing.T) {
+	ready := []roller.Assessment{{State: roller.StateReady}}
+	for name, c := range map[string]struct {
+		plan roller.Plan
+		asks bool
+	}{
+		"nothing to do":       {roller.Plan{Nodes: ready}, false},
+		"a restart":           {roller.Plan{Nodes: ready, Batches: []roller.Batch{{}}}, true},
+		"a node is not ready": {roller.Plan{Nodes: []roller.Assessment{{State: roller.StateUnready}}}, true},
+		"a cluster is unread": {roller.Plan{Nodes: ready, Unread: "cluster east can't be read"}, true},
+		"a node is unknown":   {roller.Plan{Nodes: ready, Unknown: []roller.NodeID{0}}, true},
+		"a node is blocked":   {roller.Plan{Nodes: ready, Blocked: []roller.NodeID{0}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			asked := false
+			no := func(context.Context) bool { asked = true; return false }
+			err := confirmed(t.Context(), c.plan, io.Discard, no)
+			g.Expect(asked).To(Equal(c.asks))
+			if c.asks {
+				g.Expect(err).To(MatchError(ErrNotConfirmed))
+				g.Expect(confirmed(t.Context(), c.plan, io.Discard, func(context.Context) bool { return true })).To(Succeed())
+			} else {
+				g.Expect(err).NotTo(HaveOccurred())
+			}
+		})
+	}
 }

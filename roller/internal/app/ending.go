@@ -9,7 +9,7 @@ import (
 
 // ending detects the end of a roll: all is done, or it can't continue.
 type ending struct {
-	// patience is how long to wait for failed, stuck or unready nodes to recover, and for unknown facts, before giving up.
+	// patience is how long to wait for other nodes to recover, for unknown facts and for checks that fail, before giving up.
 	patience time.Duration
 	// failed is when the wait for them began; zero if there is no wait.
 	failed time.Time
@@ -17,17 +17,30 @@ type ending struct {
 
 // reached reports whether the roll is at its end.
 func (e *ending) reached(d roller.Decision, now time.Time) bool {
-	idle := len(d.Actions) == 0
-	stays := d.Phase == roller.PhaseFailed || d.Phase == roller.PhaseUnknown ||
-		d.Phase == roller.PhaseWaiting && !slices.ContainsFunc(d.Nodes, waitsForTime)
-	if !stays || !idle || slices.ContainsFunc(d.Nodes, comesBack) {
+	switch {
+	case d.Phase == roller.PhaseDone:
+		return true
+	case denied(d):
+		return false // and the wait goes on
+	case d.Phase == roller.PhaseRolling, d.Phase == roller.PhaseWaiting && slices.ContainsFunc(d.Nodes, waitsForTime),
+		len(d.Actions) > 0, slices.ContainsFunc(d.Nodes, comesBack):
 		e.failed = time.Time{}
-		return d.Phase == roller.PhaseDone || d.Phase == roller.PhaseBlocked && idle
-	}
-	if e.failed.IsZero() {
+		return false
+	case d.Phase == roller.PhaseBlocked && !slices.ContainsFunc(d.Nodes, mayGo):
+		return true
+	case e.failed.IsZero():
 		e.failed = now
 	}
 	return now.Sub(e.failed) >= e.patience
+}
+
+// denied reports whether there were only attempts to restart nodes, and none of them began.
+func denied(d roller.Decision) bool {
+	begun := func(a roller.Action) bool {
+		_, begun := d.Progress.Restarts[a.Node]
+		return begun || a.Kind != roller.ActionRestart
+	}
+	return len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, begun)
 }
 
 // waitsForTime reports whether a node waits for something that ends at a known time, whatever becomes of the other nodes.
@@ -40,4 +53,18 @@ func waitsForTime(a roller.Assessment) bool {
 // comesBack reports whether a node is being restarted, is recovering, or ends.
 func comesBack(a roller.Assessment) bool {
 	return a.Ending || slices.Contains([]roller.State{roller.StateRestarting, roller.StateCatchingUp, roller.StateRecovering}, a.State)
+}
+
+// usersRules are the rules that only a user can lift. What the other rules wait for may end by itself, such as an election of the
+// controllers, or a request that timed out.
+var usersRules = []roller.Rule{roller.RuleHold, roller.RuleOwner, roller.RulePaused, roller.RuleConfig, roller.RuleRisk}
+
+// mayGo reports whether a node needs something, and may get it without a user.
+func mayGo(a roller.Assessment) bool {
+	if a.Need == roller.NeedReconfiguration && a.State != roller.StateReady {
+		return true // it is changed once it is ready
+	}
+	return a.Need != roller.NeedNothing && !slices.ContainsFunc(a.Blocks, func(b roller.Block) bool {
+		return slices.Contains(usersRules, b.Rule)
+	})
 }

@@ -7,16 +7,17 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
 func TestARollEndsWhenAllIsDoneOrBlocked(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(1000, 0)
-	restart := []roller.Action{{Kind: roller.ActionRestart}}
+	elect := []roller.Action{{Kind: roller.ActionElectLeaders}}
 	e := &ending{patience: time.Minute}
 	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseRolling}, now)).To(BeFalse())
 	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseWaiting}, now)).To(BeFalse())
-	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseBlocked, Actions: restart}, now)).To(BeFalse(), "something is done")
+	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseBlocked, Actions: elect}, now)).To(BeFalse(), "something is done")
 	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseBlocked}, now)).To(BeTrue())
 	g.Expect(e.reached(roller.Decision{Phase: roller.PhaseDone}, now)).To(BeTrue())
 }
@@ -32,7 +33,8 @@ func TestARollEndsWhenANodeStaysFailed(t *testing.T) {
 	g.Expect(e.reached(stuck, at(60))).To(BeTrue())
 
 	for name, meanwhile := range map[string]roller.Decision{
-		"another one is restarted": {Phase: roller.PhaseFailed, Actions: []roller.Action{{Kind: roller.ActionRestart}}},
+		"another one is restarted": {Phase: roller.PhaseFailed, Actions: []roller.Action{{Kind: roller.ActionRestart, Node: 1}},
+			Progress: roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {}}}},
 		"another one catches up": {Phase: roller.PhaseFailed,
 			Nodes: []roller.Assessment{{State: roller.StateFailed}, {State: roller.StateCatchingUp}}},
 		"it got ready": {Phase: roller.PhaseRolling},
@@ -72,6 +74,92 @@ func TestARollEndsWhenItOnlyWaits(t *testing.T) {
 			NewWithT(t).Expect(e.reached(c.d, now.Add(time.Minute))).To(Equal(c.ends))
 		})
 	}
+}
+
+// What blocks a node may end by itself, unless a user decided it: an election of the controllers, a request that timed out, a pod that is
+// being replaced.
+func TestABlockedRollWaitsForWhatMayEndByItself(t *testing.T) {
+	now := time.Unix(1000, 0)
+	blocked := func(rules ...roller.Rule) roller.Assessment {
+		a := roller.Assessment{State: roller.StateReady, Need: roller.NeedRestart}
+		for _, rule := range rules {
+			a.Blocks = append(a.Blocks, roller.Block{Rule: rule})
+		}
+		return a
+	}
+	const never = -1
+	for name, c := range map[string]struct {
+		nodes []roller.Assessment
+		ends  time.Duration
+	}{
+		"a fact is unknown":    {[]roller.Assessment{blocked(roller.RuleUnknown)}, time.Minute},
+		"no leader":            {[]roller.Assessment{blocked(roller.RuleLimit, roller.RuleQuorum)}, time.Minute},
+		"replicas are missing": {[]roller.Assessment{blocked(roller.RuleAvailability)}, time.Minute},
+		"a restart is denied":  {[]roller.Assessment{blocked(roller.RuleDenied)}, time.Minute},
+		"on hold":              {[]roller.Assessment{blocked(roller.RuleHold)}, 0},
+		"on hold, and unknown": {[]roller.Assessment{blocked(roller.RuleUnknown, roller.RuleHold)}, 0},
+		"all wait for a user":  {[]roller.Assessment{blocked(roller.RuleConfig), blocked(roller.RuleOwner)}, 0},
+		"one does not":         {[]roller.Assessment{blocked(roller.RuleConfig), blocked(roller.RuleClusterLoss)}, time.Minute},
+		"a change once it is ready": {[]roller.Assessment{{State: roller.StateUnready, Need: roller.NeedReconfiguration,
+			Blocks: []roller.Block{{Rule: roller.RuleConfig}}}}, time.Minute},
+		"one that needs nothing": {[]roller.Assessment{blocked(roller.RuleRisk), {State: roller.StateUnready,
+			Need: roller.NeedNothing}}, 0},
+		"a pod ends":                   {[]roller.Assessment{blocked(roller.RuleAvailability), {State: roller.StateReady, Ending: true}}, never},
+		"another one recovers":         {[]roller.Assessment{blocked(roller.RuleQuorum), {State: roller.StateRecovering}}, never},
+		"another one than one on hold": {[]roller.Assessment{blocked(roller.RuleHold), {State: roller.StateRecovering}}, never},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			e := &ending{patience: time.Minute}
+			d := roller.Decision{Phase: roller.PhaseBlocked, Nodes: c.nodes}
+			for _, after := range []time.Duration{0, time.Minute - 1, time.Minute, time.Hour} {
+				g.Expect(e.reached(d, now.Add(after))).To(Equal(c.ends != never && after >= c.ends), after.String())
+			}
+		})
+	}
+}
+
+// A restart that the API server denies is tried again after up to five minutes, which is the default of patience: an attempt is no
+// progress.
+func TestARollEndsWhenARestartStaysDenied(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	e := &ending{patience: 5 * time.Minute}
+	blocked := roller.Decision{Phase: roller.PhaseBlocked, Nodes: []roller.Assessment{{Need: roller.NeedRestart,
+		Blocks: []roller.Block{{Rule: roller.RuleDenied}}}}}
+	tried := roller.Decision{Phase: roller.PhaseRolling, Actions: []roller.Action{{Kind: roller.ActionRestart, Node: 1}}}
+	g.Expect(e.reached(tried, now)).To(BeFalse())
+	g.Expect(e.reached(blocked, now.Add(2*time.Second))).To(BeFalse())
+	g.Expect(e.reached(tried, now.Add(300*time.Second))).To(BeFalse())
+	g.Expect(e.reached(blocked, now.Add(302*time.Second))).To(BeTrue())
+}
+
+// A drain evicts an up-to-date broker while another one is next: the roll goes on when the evicted one is back.
+func TestARollWaitsForAPodThatSomebodyElseDeleted(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(100_000, 0)
+	s := roller.Snapshot{At: now, Quorum: roller.Known(roller.Quorum{Leader: 9, Voters: []roller.Voter{{ID: 9, LastCaughtUp: 1}}})}
+	ids := []roller.NodeID{0, 1, 2}
+	for _, id := range ids {
+		s.Nodes = append(s.Nodes, roller.Node{
+			ID: id, Roles: roller.Roles{Broker: true}, Instance: roller.Known("first"), Ready: roller.Known(true),
+			ReadyChanged: now.Add(-time.Hour), Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil),
+			Answers: roller.Known(true), Fenced: roller.Known(false), Config: roller.Known(brokerconfig.Config{}),
+			Revision: roller.Known(roller.Revision{Current: "old", Desired: "new"}),
+		})
+	}
+	s.Nodes[1].Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"})
+	s.Nodes[1].Terminating, s.Nodes[1].Deleted, s.Nodes[1].Overdue = true, now, now.Add(time.Minute)
+	s.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(2),
+		Partitions: []roller.Partition{{Replicas: ids, ISR: ids, Leader: 0}}}})
+	policy := roller.DefaultPolicy()
+	e := &ending{patience: policy.Patience}
+	d := roller.Step(&s, roller.Progress{}, policy)
+	g.Expect(d.Phase).To(Equal(roller.PhaseBlocked))
+	g.Expect(e.reached(d, now)).To(BeFalse())
+	s.At, s.Nodes[1].Terminating, s.Nodes[1].Instance = now.Add(time.Minute), false, roller.Known("second")
+	d = roller.Step(&s, d.Progress, policy)
+	g.Expect(d.Actions).To(ConsistOf(HaveField("Node", roller.NodeID(0))))
 }
 
 // The exit code of explain agrees with that of plan.

@@ -45,7 +45,11 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 		}
 		blocked[n.Node] = b.Rule
 		if a.blocked[n.Node] != b.Rule {
-			a.say(s.Node(n.Node), corev1.EventTypeWarning, "Blocked", string(n.Need)+" waits ("+string(b.Rule)+"): "+b.Why)
+			what := string(n.Need)
+			if n.Need == roller.NeedNothing {
+				what = "Replacement" // of a pod that should have ended
+			}
+			a.say(s.Node(n.Node), corev1.EventTypeWarning, "Blocked", what+" waits ("+string(b.Rule)+"): "+b.Why)
 		}
 	}
 	a.blocked = blocked

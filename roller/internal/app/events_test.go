@@ -133,6 +133,10 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 	g.Expect(look(roller.Block{Rule: roller.RuleHold, Why: "ann"})).To(HaveLen(1), "another rule is news")
 	g.Expect(look(roller.Block{Rule: roller.RuleLimit})).To(BeEmpty())
 	g.Expect(look(quorum)).To(HaveLen(1), "it was free in between")
+	a.ReportLook(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedNothing, Blocks: []roller.Block{
+		{Rule: roller.RuleUnknown, Why: "its pod should have ended"}}}}}, nil)
+	g.Expect(r.taken()).To(Equal([]event{{"kafka/pod-1", "first", "Warning", "Blocked", "StrimziInitiatedPodRestart",
+		"Replacement waits (Unknown): its pod should have ended"}}))
 }
 
 func TestALongNoteIsCut(t *testing.T) {

@@ -54,8 +54,8 @@ type FailureReporter interface {
 // ErrNoNodes is the error of a look that found no node: there may be none, or the roller may not be allowed to list them.
 var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
 
-// ErrHeld means that another roller works on the Kafka cluster.
-var ErrHeld = errors.New("another roller works on this Kafka cluster")
+// ErrHeld means that another roller works on the Kafka cluster, or did so until it was killed.
+var ErrHeld = errors.New("another roller is already restarting this Kafka cluster")
 
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
@@ -63,10 +63,10 @@ type Engine struct {
 	Observe func(ctx context.Context) roller.Snapshot
 	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do.
 	Glance func(ctx context.Context) roller.Snapshot
-	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions on these nodes that
-	// depend on no other nodes than the peers.
-	Verify func(ctx context.Context, nodes, peers []roller.NodeID) roller.Snapshot
-	// Woken means that a change of a pod triggers a look, so that pods need no shorter interval.
+	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions that depend only on
+	// the asked nodes.
+	Verify func(ctx context.Context, asked roller.Asked) roller.Snapshot
+	// Woken means that a change of a pod triggers a look, so that pods need no short interval.
 	Woken   bool
 	Journal Journal
 	Act     Actuator
@@ -132,9 +132,11 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 		}
 		d.Progress = after
 	}
+	unready := Unready
 	if e.Woken {
-		d.Again = Pace(d, s.At)
+		unready = UnreadyWoken
 	}
+	d.Again = Pace(d, s.At, unready)
 	for _, r := range e.Reports {
 		r.ReportLook(&s, d, outcomes)
 	}
@@ -179,10 +181,10 @@ func (e *Engine) release(ctx context.Context) {
 
 // decide glances first. If there is something to do, or configurations are being changed, it decides on facts about these nodes, and those
 // that they depend on, that it reads in this look. Actions on other nodes wait for the next look.
-func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, []roller.NodeID) {
+func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, roller.Asked) {
 	reading := Reading{
-		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
-			s := e.Verify(ctx, nodes, peers)
+		Verify: func(asked roller.Asked) *roller.Snapshot {
+			s := e.Verify(ctx, asked)
 			return &s
 		},
 		Step: func(s *roller.Snapshot) roller.Decision {
@@ -195,8 +197,8 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 	}
 	first, asked := e.first(ctx)
 	s, d, asked := reading.Decide(&first, asked)
-	if len(asked) == 0 {
-		return *s, d, nil
+	if len(asked.Nodes) == 0 {
+		return *s, d, asked
 	}
 	e.changing = nil
 	for _, a := range d.Nodes {
@@ -209,29 +211,31 @@ func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused st
 }
 
 // first returns the first observation, and the nodes whose facts are all fresh in it.
-func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked []roller.NodeID) {
+func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked roller.Asked) {
 	switch {
 	case e.Glance == nil:
 		s = e.Observe(ctx)
 		for _, n := range s.Nodes {
-			asked = append(asked, n.ID)
+			asked.Nodes = append(asked.Nodes, n.ID)
 		}
+		asked.Restarts = asked.Nodes
 		return s, asked
 	case len(e.changing) > 0:
-		return e.Verify(ctx, e.changing, nil), e.changing
+		asked.Nodes = e.changing
+		return e.Verify(ctx, asked), asked
 	}
-	return e.Glance(ctx), nil
+	return e.Glance(ctx), asked
 }
 
 // carryOut carries out the decided actions, and undoes the records of those that are known to have failed. Actions on nodes that were not
 // verified wait for the next look.
-func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified []roller.NodeID) ([]actuate.Outcome,
+func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified roller.Asked) ([]actuate.Outcome,
 	roller.Progress) {
 	progress := d.Progress
 	var outcomes []actuate.Outcome
 	old := false
 	for _, action := range d.Actions {
-		if old || !IsFresh(action, verified) {
+		if old || !verified.Suffice(action) {
 			progress = postponed(progress, action)
 			d.Again = time.Millisecond
 			continue
@@ -303,19 +307,20 @@ func (e *Engine) now() time.Time {
 	return time.Now()
 }
 
-// Run calls Look until done returns true, ctx ends, another roller works on the cluster, or a right is missing. It waits between two looks
-// as the decision requests.
+// Run calls Look until done returns true, ctx ends, another roller works on the cluster, a right is missing, or no node has been seen for
+// the patience. It waits between two looks as the decision requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause
+	var failing failure
 	for {
 		d, err := e.Look(ctx)
 		wait := d.Again
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case apierrors.IsForbidden(err):
-			return err // another attempt has no more rights
+		case failing.lasts(err, e.now(), e.Policy(e.now()).Patience):
+			return err
 		case err != nil:
 			e.Log.Error(err, "Failed to decide, retrying", "in", pause.String())
 			wait, pause = pause, min(2*pause, longestPause)
@@ -335,6 +340,37 @@ func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.D
 		case <-time.After(wait):
 		}
 	}
+}
+
+// unsynced is how long an API server that has just started may reject requests because it does not know its roles yet.
+const unsynced = 30 * time.Second
+
+// failure tracks since when looks have failed in the same way.
+type failure struct {
+	// looked means that a look succeeded before.
+	looked bool
+	// way is how; empty if they succeed, or fail in a way that is worth further attempts.
+	way   string
+	since time.Time
+}
+
+// lasts reports whether looks have failed in the same way for so long that another attempt is unlikely to help.
+func (f *failure) lasts(err error, now time.Time, patience time.Duration) bool {
+	way, limit := "", patience
+	switch {
+	case err == nil:
+		f.looked = true
+	case apierrors.IsForbidden(err):
+		if way, limit = "forbidden", unsynced; !f.looked {
+			limit = 0
+		}
+	case errors.Is(err, ErrNoNodes):
+		way = "no nodes"
+	}
+	if way != f.way {
+		f.way, f.since = way, now
+	}
+	return way != "" && now.Sub(f.since) >= limit
 }
 
 // ErrFailed is the error of a roll that can't continue.

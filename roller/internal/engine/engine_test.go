@@ -149,9 +149,9 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	observed := 0
 	glanced := outdated
 	b.engine.Glance = func(context.Context) roller.Snapshot { return glanced }
-	b.engine.Verify = func(_ context.Context, nodes, _ []roller.NodeID) roller.Snapshot {
+	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		observed++
-		b.Expect(nodes).NotTo(BeEmpty())
+		b.Expect(asked.Nodes).NotTo(BeEmpty())
 		return b.snapshot
 	}
 	b.snapshot = current
@@ -172,16 +172,16 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
-// reads makes the bench glance at recalled answers of all nodes. Verify returns the snapshot of the bench. It returns the nodes and peers
-// of each Verify.
-func (b *bench) reads(glanced func() roller.Snapshot) *[][2][]roller.NodeID {
-	var asked [][2][]roller.NodeID
+// reads makes the bench glance at recalled answers of all nodes. Verify returns the snapshot of the bench. It returns what each
+// Verify was asked for.
+func (b *bench) reads(glanced func() roller.Snapshot) *[]roller.Asked {
+	var all []roller.Asked
 	b.engine.Glance = func(context.Context) roller.Snapshot { return recalling(glanced()) }
-	b.engine.Verify = func(_ context.Context, nodes, peers []roller.NodeID) roller.Snapshot {
-		asked = append(asked, [2][]roller.NodeID{slices.Clone(nodes), slices.Clone(peers)})
-		return recalling(b.snapshot, slices.Concat(nodes, peers)...)
+	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
+		all = append(all, asked)
+		return recalling(b.snapshot, slices.Concat(asked.Nodes, asked.Peers)...)
 	}
-	return &asked
+	return &all
 }
 
 // recalling returns the snapshot with the answers of all other nodes marked as recalled.
@@ -207,7 +207,7 @@ func TestPeersAreAskedBeforeARestart(t *testing.T) {
 	b.snapshot.Nodes[2].Answers = roller.Known(false) // Kafka has not noticed yet
 	d, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
-	b.Expect(*asked).To(Equal([][2][]roller.NodeID{{{0}, {1, 2}}}))
+	b.Expect(*asked).To(Equal([]roller.Asked{{Nodes: ids[:1], Restarts: ids[:1], Peers: ids[1:]}}))
 	b.Expect(b.did).To(BeEmpty())
 	b.Expect(d.Nodes[0].Blocks[0].Rule).To(Equal(roller.RuleAvailability))
 
@@ -231,13 +231,15 @@ func TestWhatIsDoneInsteadIsReadCloserToo(t *testing.T) {
 	b.snapshot.Nodes[0].Hold = "ann looks at it"
 	_, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
-	b.Expect(*asked).To(Equal([][2][]roller.NodeID{{{0}, nil}, {{0, 1}, {2}}}))
+	ids := []roller.NodeID{0, 1, 2}
+	b.Expect(*asked).To(Equal([]roller.Asked{{Nodes: ids[:1], Restarts: ids[:1]},
+		{Nodes: ids[:2], Restarts: ids[:2], Peers: ids[2:]}}))
 	b.Expect(b.did).To(HaveLen(1))
 	b.Expect(b.did[0].Node).To(BeEquivalentTo(1))
 
 	b.did, b.stored, *asked = nil, roller.Progress{}, nil
-	b.engine.Verify = func(context.Context, []roller.NodeID, []roller.NodeID) roller.Snapshot {
-		*asked = append(*asked, [2][]roller.NodeID{})
+	b.engine.Verify = func(context.Context, roller.Asked) roller.Snapshot {
+		*asked = append(*asked, roller.Asked{})
 		return recalling(b.snapshot)
 	}
 	_, err = b.engine.Look(t.Context())
@@ -281,9 +283,9 @@ func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	before := b.snapshot
 	observed := 0
 	b.engine.Glance = func(context.Context) roller.Snapshot { return before }
-	b.engine.Verify = func(_ context.Context, nodes, _ []roller.NodeID) roller.Snapshot {
+	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		observed++
-		b.Expect(nodes).NotTo(BeEmpty())
+		b.Expect(asked.Nodes).NotTo(BeEmpty())
 		return b.snapshot
 	}
 	_, err := b.engine.Look(t.Context())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -91,6 +92,77 @@ func TestARollWithoutTheRightsEnds(t *testing.T) {
 	b.held = fmt.Errorf("Lease kafka/my-cluster-roller-leader can't be taken: %w", forbidden)
 	b.Expect(b.engine.Run(t.Context(), time.Hour, func(roller.Decision) bool { return false })).To(MatchError(forbidden))
 	b.Expect(b.did).To(BeEmpty())
+}
+
+// runs runs the engine in virtual time. Each look calls before, and the run ends after three good looks.
+func (b *bench) runs(t *testing.T, before func(since time.Duration)) (took time.Duration, err error) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		b.engine.Now, b.now = time.Now, nil
+		good := 0
+		observe := b.engine.Observe
+		b.engine.Observe = func(ctx context.Context) roller.Snapshot {
+			before(time.Since(began))
+			s := observe(ctx)
+			s.At = time.Now()
+			return s
+		}
+		err = b.engine.Run(t.Context(), time.Second, func(roller.Decision) bool { good++; return good == 3 })
+		took = time.Since(began)
+	})
+	return took, err
+}
+
+// An API server that has just started rejects requests until it knows its roles.
+func TestARejectionInTheMiddleOfARollIsRetried(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "my-cluster-roller-leader", errors.New("no"))
+	for name, c := range map[string]struct {
+		lasts, away time.Duration
+		want        error
+	}{
+		"a moment":                        {10 * time.Second, 0, nil},
+		"a moment, after it was away":     {10 * time.Second, time.Minute, nil},
+		"the right was taken away":        {time.Hour, 0, forbidden},
+		"it was taken away while it went": {time.Hour, time.Minute, forbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			took, err := b.runs(t, func(since time.Duration) {
+				switch b.held = nil; {
+				case since == 0 || since >= c.away+c.lasts:
+				case since < c.away:
+					b.held = errors.New("connection refused")
+				default:
+					b.held = forbidden
+				}
+			})
+			if c.want == nil {
+				b.Expect(err).NotTo(HaveOccurred())
+			} else {
+				b.Expect(err).To(MatchError(c.want))
+			}
+			b.Expect(took).To(BeNumerically("<", c.away+100*time.Second))
+		})
+	}
+}
+
+// Pods that nobody may list look like a cluster without nodes.
+func TestARollThatSeesNobodyForLongEnds(t *testing.T) {
+	for lasts, ends := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
+		b := newBench(t)
+		all := b.snapshot.Nodes
+		took, err := b.runs(t, func(since time.Duration) {
+			if b.snapshot.Nodes = all; since > 0 && since < lasts {
+				b.snapshot.Nodes = nil
+			}
+		})
+		if ends {
+			b.Expect(err).To(MatchError(engine.ErrNoNodes))
+			b.Expect(took).To(BeNumerically("~", roller.DefaultPolicy().Patience, time.Minute))
+		} else {
+			b.Expect(err).NotTo(HaveOccurred())
+		}
+	}
 }
 
 // If pods can't be listed and Kafka does not respond, no node is seen. That is not a finished roll, and restarts under way are not

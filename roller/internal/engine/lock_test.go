@@ -122,14 +122,14 @@ func TestOnlyWhatWasVerifiedIsDone(t *testing.T) {
 	other.Nodes[0].Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"}) // it was restarted meanwhile
 	glanced := b.snapshot
 	b.engine.Glance = func(context.Context) roller.Snapshot { return glanced }
-	var asked [][]roller.NodeID
-	b.engine.Verify = func(_ context.Context, nodes, _ []roller.NodeID) roller.Snapshot {
-		asked = append(asked, nodes)
+	var all [][]roller.NodeID
+	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
+		all = append(all, asked.Restarts)
 		return other
 	}
 	_, err := b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(b.did).To(ConsistOf(HaveField("Node", roller.NodeID(1))))
 	b.Expect(b.stored.Restarts).NotTo(HaveKey(roller.NodeID(0)))
-	b.Expect(asked).To(Equal([][]roller.NodeID{{0}, {0, 1}}))
+	b.Expect(all).To(Equal([][]roller.NodeID{{0}, {0, 1}}))
 }

@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// unready is the interval of looks while all restarting nodes are unready: a caller that also looks on pod changes notices their
-	// readiness immediately.
-	unready = 20 * time.Second
+	// Unready is the interval of looks while all restarting nodes are unready.
+	Unready = 5 * time.Second
+	// UnreadyWoken is that of a caller that also looks on pod changes, and so notices their readiness immediately.
+	UnreadyWoken = 30 * time.Second
 	// slowest is the longest interval between looks while replicas catch up.
 	slowest = 10 * time.Second
 )
 
-// Pace returns when to look again, for callers that also look on pod changes: after the time of the decision, or later if it only waits for
-// pods, or for replicas that need longer at their rate.
-func Pace(d roller.Decision, now time.Time) time.Duration {
+// Pace returns when to look again: after the time of the decision, or later if it only waits for pods, or for replicas that need longer at
+// their rate.
+func Pace(d roller.Decision, now time.Time, unready time.Duration) time.Duration {
 	if d.Phase != roller.PhaseRolling || len(d.Actions) > 0 || len(d.Progress.Restarts) == 0 {
 		return d.Again
 	}
@@ -29,7 +30,7 @@ func Pace(d roller.Decision, now time.Time) time.Duration {
 		if !known {
 			return d.Again
 		}
-		pace = min(pace, slowest, rest/4)
+		pace = min(pace, slowest, rest/2)
 	}
 	return max(d.Again, pace)
 }

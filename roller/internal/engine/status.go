@@ -96,7 +96,7 @@ func missing(d roller.Decision) string {
 			restarts++
 		case a.Need == roller.NeedReconfiguration:
 			changes++
-		case a.State != roller.StateReady:
+		case a.State != roller.StateReady || len(a.Blocks) > 0:
 			unready++
 		}
 	}
@@ -116,6 +116,8 @@ func missing(d roller.Decision) string {
 // second to second.
 func Line(a roller.Assessment) string {
 	switch {
+	case a.Need == roller.NeedNothing && len(a.Blocks) > 0:
+		return fmt.Sprintf("%s: waits: %s", a.State, a.Blocks[0].Rule)
 	case a.Need == roller.NeedNothing && a.State == roller.StateReady:
 		return ""
 	case a.Need == roller.NeedNothing:

@@ -51,7 +51,8 @@ func TestTwoRollersExcludeEachOther(t *testing.T) {
 	now = held.Until
 	g.Expect(command.Acquire(t.Context())).To(Succeed())
 	g.Expect(deployment.Verify(t.Context())).
-		To(MatchError(ContainSubstring("another roller works on this Kafka cluster: command holds Lease kafka/my-cluster-roller-leader")))
+		To(MatchError(ContainSubstring("another roller is already restarting this Kafka cluster: command holds Lease " +
+			"kafka/my-cluster-roller-leader")))
 	g.Expect(command.Release(t.Context())).To(Succeed())
 	g.Expect(deployment.Acquire(t.Context())).To(Succeed(), "at once")
 }

@@ -149,6 +149,7 @@ func rolls(n int, print func(figure)) error {
 		print(figure{Name: name, Value: minutes, Unit: "min", Floor: serial}) // beside one at a time
 		print(figure{Name: name + "_looks", Value: float64(f.Looks), Unit: "looks"})
 		print(figure{Name: name + "_requests", Value: float64(f.Requests), Unit: "requests"}) // to Kafka
+		print(figure{Name: name + "_peer_requests", Value: float64(f.Peers), Unit: "requests"})
 	}
 	return unequal(n, print)
 }

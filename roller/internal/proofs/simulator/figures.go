@@ -6,7 +6,6 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
-	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // Scale is a cluster that is rolled without faults to measure its figures.
@@ -32,8 +31,9 @@ type Figures struct {
 	Took time.Duration
 	// Looks is the number of looks: each reads the cluster, its topics and its quorum once.
 	Looks int
-	// Requests is the number of requests to Kafka.
-	Requests int
+	// Requests is the number of requests to Kafka, and Peers the number of those that only ask whether a broker with replicas of the same
+	// partitions still answers.
+	Requests, Peers int
 	// Restarts is the number of restarts.
 	Restarts int
 }
@@ -47,15 +47,13 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 	r := newRun(c, nil)
 	plan := roller.NewPlan(r.w.observe(0, 0), roller.Progress{}, r.w.policy)
 	figures := Figures{Fewest: plan.Fewest}
-	m := newMeter(len(c.Nodes), recall)
+	r.memory = newMemory(recall)
 	batch := false // whether the last look restarted a broker of a batch
 	for {
-		before, restarts, peers, at := r.w.changed, r.restarts, r.peers, r.w.now
+		before, restarts, at := r.w.changed, r.restarts, r.w.now
 		r.look(Step{})
 		figures.Looks++
-		m.look(at, len(r.last.Actions), r.unready())
-		m.elected(r.last.Actions)
-		m.requests += r.peers - peers
+		figures.Requests += elections(r.last.Actions)
 		if r.restarts > restarts && !batch {
 			figures.Batches++
 		}
@@ -69,7 +67,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 			steps = max(1, int(min(next.Sub(r.w.now), time.Minute)/again))
 		}
 		for quiet := 1; quiet < steps; quiet++ {
-			m.look(at.Add(time.Duration(quiet)*again), 0, r.unready())
+			r.memory.glance(at.Add(time.Duration(quiet)*again), r.w.nodes)
 		}
 		figures.Looks += steps - 1
 		r.w.pass(time.Duration(steps) * again)
@@ -77,7 +75,8 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 			return figures, fmt.Errorf("no end in sight: %s", r.rolled())
 		}
 	}
-	figures.Took, figures.Restarts, figures.Requests = r.w.now.Sub(began), r.restarts, m.requests
+	figures.Took, figures.Restarts, figures.Peers = r.w.now.Sub(began), r.restarts, r.peers
+	figures.Requests += r.memory.requests
 	if why := r.broken(); why != "" {
 		return figures, fmt.Errorf("broken: %s", why)
 	}
@@ -86,7 +85,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 
 // pause returns the time until a Deployment's next look. A change of a pod ends it earlier.
 func (r *run) pause() time.Duration {
-	pace := engine.Pace(r.last, r.w.now)
+	pace := engine.Pace(r.last, r.w.now, engine.UnreadyWoken)
 	for _, restart := range r.last.Progress.Restarts {
 		if !restart.Ready.IsZero() {
 			return pace
@@ -98,80 +97,22 @@ func (r *run) pause() time.Duration {
 	return pace
 }
 
-// unready returns how many restarted nodes are not ready: each look asks these.
-func (r *run) unready() int {
-	n := 0
-	for _, restart := range r.last.Progress.Restarts {
-		if restart.Ready.IsZero() {
-			n++
-		}
-	}
-	return n
-}
-
 // calm is the delay between a pod's change and the look that it triggers.
 const calm = 500 * time.Millisecond
-
-// meter counts the requests to Kafka that an observer makes. The tests of package observe count them on a Kafka.
-type meter struct {
-	nodes  int
-	recall time.Duration
-	// askedNodes, askedTopics, askedMoves and askedAway are the times of the last requests for the configurations of nodes, those of
-	// topics, the reassignments, and the nodes that are not ready.
-	askedNodes, askedTopics, askedMoves, askedAway time.Time
-	// away is the number of nodes that were not ready then.
-	away     int
-	requests int
-}
-
-func newMeter(nodes int, recall time.Duration) *meter {
-	return &meter{nodes: nodes, recall: recall}
-}
-
-// look counts a glance, and if there are actions, the verification that precedes them.
-func (m *meter) look(at time.Time, done, unready int) {
-	m.read(at, 0, unready, false)
-	if done > 0 {
-		m.read(at, done, unready, true)
-		m.requests += done // the topics that the broker has replicas of
-	}
-}
 
 // electionChecks is how often an elected broker is asked whether it leads and its followers fetch: a follower with nothing to fetch asks
 // every half second (replica.fetch.wait.max.ms), and package actuate asks the broker every fifth of a second.
 const electionChecks = 4
 
-// elected counts elections, and the checks that follow.
-func (m *meter) elected(actions []roller.Action) {
+// elections returns the number of requests for elections, and for the checks that follow.
+func elections(actions []roller.Action) int {
+	n := 0
 	for _, a := range actions {
 		if a.Kind == roller.ActionElectLeaders {
-			m.requests += 1 + electionChecks
+			n += 1 + electionChecks
 		}
 	}
-}
-
-// read counts a reading of everything that is not recalled, and of the nodes that are always asked.
-func (m *meter) read(at time.Time, nodes, unready int, verify bool) {
-	m.requests += 3 // the brokers, the quorum, the topics
-	if verify || at.Sub(m.askedTopics) > m.recall {
-		m.requests++ // the configurations of all topics
-		m.askedTopics = at
-	}
-	if verify || at.Sub(m.askedMoves) > m.recall {
-		m.requests++
-		m.askedMoves = at
-	}
-	switch {
-	case at.Sub(m.askedNodes) > observe.RecallOf(m.recall, m.nodes):
-		m.askedNodes, m.askedAway, m.away, nodes = at, at, unready, m.nodes
-	case at.Sub(m.askedAway) > min(m.recall, observe.RecallOfAway):
-		m.askedAway, m.away = at, unready
-		nodes += unready
-	default: // nodes that became unready since
-		nodes += max(0, unready-m.away)
-		m.away = unready
-	}
-	m.requests += nodes
+	return n
 }
 
 // cluster returns the cluster of a scale.

@@ -49,30 +49,36 @@ func TestTheTimeOfARoll(t *testing.T) {
 	}
 }
 
-// While the roller waits for nodes, a look costs three requests. In addition come two for topics and reassignments from time to time, one
-// every ten seconds for each node that is not ready, and one for each node, the less often the more nodes there are.
+// While the roller waits for nodes, a look costs two requests. In addition come three for topics, reassignments and brokers from time to
+// time, one for each node that is not ready, and one for each node, the less often the more nodes there are.
 func TestTheRequestsOfARoll(t *testing.T) {
 	g := NewWithT(t)
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	m := newMeter(60, 30*time.Second)
-	look := func(after time.Duration, done, unready int) int {
-		before := m.requests
-		m.look(noon.Add(after), done, unready)
-		return m.requests - before
+	r := newRun(Scale{Brokers: 60, PartitionsPerBroker: 1, MaxUnavailable: 1, Restart: time.Minute, CatchUp: time.Second}.cluster(), nil)
+	look := func(after time.Duration, asked roller.Asked) int {
+		before := r.memory.requests
+		r.w.now = began.Add(after)
+		r.read(Step{}, asked)
+		return r.memory.requests - before
 	}
-	g.Expect(look(0, 0, 0)).To(Equal(3+2+60), "the first look asks for all")
-	g.Expect(look(30*time.Second, 0, 0)).To(Equal(3), "they are recalled")
-	g.Expect(look(31*time.Second, 0, 0)).To(Equal(3+2), "those of the topics, and the reassignments, are too old")
-	g.Expect(look(33*time.Second, 2, 1)).To(Equal(3+1+3+2+2+2),
-		"what is done to two nodes is decided on their own configurations and topics as they are, and one that is not ready is asked")
-	g.Expect(look(38*time.Second, 0, 1)).To(Equal(3), "it was asked a moment ago")
-	g.Expect(look(39*time.Second, 0, 3)).To(Equal(3+2), "those who went since are asked")
-	g.Expect(look(44*time.Second, 0, 3)).To(Equal(3+3), "they are asked again")
-	g.Expect(look(301*time.Second, 0, 0)).To(Equal(3+2+60), "those of the nodes are too old")
-
-	before := m.requests
-	m.elected([]roller.Action{{Kind: roller.ActionElectLeaders}, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})
-	g.Expect(m.requests-before).To(Equal(1+4), "an election is asked for, and then whether the broker leads")
+	glance := func(after time.Duration) int { return look(after, roller.Asked{}) }
+	ids := func(ids ...roller.NodeID) []roller.NodeID { return ids }
+	g.Expect(glance(0)).To(Equal(2+3+60), "the first look asks for all")
+	g.Expect(glance(30*time.Second)).To(Equal(2), "they are recalled")
+	g.Expect(glance(31*time.Second)).To(Equal(2+3), "those of the topics, the reassignments and the brokers are too old")
+	g.Expect(look(33*time.Second, roller.Asked{Nodes: ids(1), Restarts: ids(1), Peers: ids(2, 3)})).
+		To(Equal(2+3+2+2), "a restart is decided on what its node and its peers tell now")
+	down := r.w.byID[1]
+	down.pod, down.process, down.up, down.fenced = podStarting, false, false, true
+	g.Expect(glance(38*time.Second)).To(Equal(2+1), "one that is not ready is asked")
+	g.Expect(glance(40*time.Second)).To(Equal(2), "it was asked a moment ago, and the brokers are recalled")
+	g.Expect(glance(69*time.Second)).To(Equal(2+3+1), "it is asked again")
+	down.pod, down.process, down.up, down.fenced = podReady, true, true, false
+	g.Expect(glance(70*time.Second)).To(Equal(2+1+1), "it is ready, and may be in service")
+	g.Expect(look(160*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
+		To(Equal(2+3+1+2), "the peers are asked for their configurations in any case")
+	g.Expect(glance(301*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
+	g.Expect(elections([]roller.Action{{Kind: roller.ActionElectLeaders}, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})).
+		To(Equal(1+4), "an election is asked for, and then whether the broker leads")
 }
 
 // A serial roll of 1,000 brokers should need at most 120,000 requests, 120 per broker. Strimzi needs about 100,000.
@@ -86,7 +92,7 @@ func TestASerialRollIsCheap(t *testing.T) {
 		Recall: observe.DefaultRecall})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(f.Restarts).To(Equal(n))
-	t.Logf("%d brokers: %d looks, %d requests in %s", n, f.Looks, f.Requests, f.Took)
+	t.Logf("%d brokers: %d looks, %d requests (%d to peers) in %s", n, f.Looks, f.Requests, f.Peers, f.Took)
 	violations := 0
 	if f.Requests > 120*n {
 		violations++

@@ -118,8 +118,8 @@ func keys(set map[roller.NodeID]bool) []roller.NodeID {
 }
 
 // KeepsLosses checks the cluster-loss budget for a node that is about to go down, in addition to those of down. For each other Kubernetes
-// cluster, it computes the outages of its loss without the node's restart, with it, and with it while all other nodes are healthy, except
-// for those in held. It returns the violation, or "".
+// cluster, it compares three cases: what losing that cluster would break now, with this node down, and with this node down but all others
+// healthy, except for those in held. It returns the violation, or "".
 func KeepsLosses(topics []roller.Topic, quorum roller.Fact[roller.Quorum], place map[roller.NodeID]string, id roller.NodeID, down,
 	held map[roller.NodeID]bool, timeout time.Duration) string {
 	for _, lost := range slices.Compact(slices.Sorted(maps.Values(place))) {

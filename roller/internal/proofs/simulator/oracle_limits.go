@@ -29,12 +29,17 @@ func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 		fresh := slices.Contains(chosen, n) && o.serves(n)
 		givenUp := onlyBrokers && n.Roles.Controller && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience
 		held := n.hold && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience // the user takes care of it
-		if n.Roles.Broker && (n.ours && !givenUp && !held || fresh) {
+		if n.Roles.Broker && (n.ours && !givenUp && !held && !o.stranded(n) || fresh) {
 			down = append(down, n)
 			anew = anew || fresh
 		}
 	}
 	return down, anew
+}
+
+// stranded reports whether the node's pod should have ended long ago: its machine is lost, and nobody waits for it.
+func (o *oracle) stranded(n *node) bool {
+	return n.pod == podStopping && o.w.now.Sub(n.overdue()) >= o.policy.Patience
 }
 
 // racks checks the policy's limit by rack.

@@ -12,14 +12,20 @@ func (o *oracle) losses(n *node, a roller.Action, now truth) {
 	if o.wayOut(n, a) || o.ringReason(n, a) {
 		return
 	}
-	place := map[roller.NodeID]string{}
-	for _, other := range o.w.nodes {
-		place[other.ID] = other.Place
-	}
+	place := o.w.placed()
 	o.either(func(t truth) string {
 		told := slices.DeleteFunc(slices.Clone(t.topics), func(t roller.Topic) bool { return o.untold[t.Name] })
 		return KeepsLosses(told, t.quorum, place, n.ID, t.down, t.held, o.policy.QuorumFetchTimeout)
 	}, now)
+}
+
+// placed returns the Kubernetes cluster of each node.
+func (w *world) placed() map[roller.NodeID]string {
+	place := map[roller.NodeID]string{}
+	for _, n := range w.nodes {
+		place[n.ID] = n.Place
+	}
+	return place
 }
 
 // ringReason reports whether a node is the first of several that wait for one another, none of which catches up.

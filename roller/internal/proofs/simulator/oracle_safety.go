@@ -119,7 +119,8 @@ func (o *oracle) quorum(n *node, a roller.Action, now truth) {
 		return
 	}
 	for _, other := range o.w.nodes {
-		lost := (other.pod == podStuck || other.hold) && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience // no rule waits for it
+		stays := other.pod == podStuck || other.hold
+		lost := stays && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience || o.stranded(other) // no rule waits for it
 		if other != n && other.Roles.Controller && other.ours && !lost {
 			o.fail("voters %d and %d are down at once because of us", other.ID, n.ID)
 		}

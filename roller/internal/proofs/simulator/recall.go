@@ -5,29 +5,51 @@ import (
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
-// heard is the instance of a node that last responded, and when it was asked.
+// memory is what the roller's observer recalls (package observe), and how many requests to Kafka it made.
+type memory struct {
+	// within is how old answers of a small cluster may be for a glance (observe.Observer).
+	within time.Duration
+	// nodes are the answers of nodes that served, or were away.
+	nodes map[roller.NodeID]heard
+	// limits, moves and members are the times at which the limits of topics, the reassignments and the registered brokers were read.
+	limits, moves, members time.Time
+	// fenced is whether the registered brokers were in service then; nil if that is unknown. outdated means that a broker which was ready at
+	// the last look was not.
+	fenced   map[roller.NodeID]roller.Fact[bool]
+	outdated bool
+	requests int
+}
+
+// heard is the answer of an instance of a node, and when it was asked.
 type heard struct {
 	instance string
 	at       time.Time
+	// away: it did not answer, and was not ready. silent and failing are what else was seen then.
+	away    bool
+	silent  time.Time
+	failing string
+}
+
+func newMemory(within time.Duration) *memory {
+	return &memory{within: within, nodes: map[roller.NodeID]heard{}}
 }
 
 // decideAnew decides as an engine does: first with recalled answers, and then with verified ones.
-func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, []roller.NodeID) {
+func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, roller.Asked) {
 	return engine.Reading{
-		Verify: func(nodes, peers []roller.NodeID) *roller.Snapshot {
-			r.peers += len(peers)
-			return r.read(s, slices.Concat(nodes, peers))
-		},
-		Step: func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
-	}.Decide(r.read(s, nil), nil)
+		Verify: func(asked roller.Asked) *roller.Snapshot { return r.read(s, asked) },
+		Step:   func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
+	}.Decide(r.read(s, roller.Asked{}), roller.Asked{})
 }
 
-// read returns the roller's snapshot if it asks these nodes, and those without a recalled answer.
-func (r *run) read(s Step, asked []roller.NodeID) *roller.Snapshot {
+// read returns the roller's snapshot if it asks these nodes about everything, the peers whether they answer, and those without a recalled
+// answer. Without nodes it is a glance.
+func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	r.oracle.looks()
 	seen := r.w.observeNodes(s.Blind, s.Mask)
 	if s.Fault == faultSlowLook {
@@ -35,21 +57,138 @@ func (r *run) read(s Step, asked []roller.NodeID) *roller.Snapshot {
 	}
 	r.oracle.hears(s.Fault == faultSlowLook)
 	r.w.observeKafka(seen, s.Blind)
-	age := observe.RecallOf(observe.DefaultRecall, len(r.w.nodes))
+	verify := len(asked.Nodes) > 0
+	r.memory.shared(r.w.now, verify)
+	r.memory.requests += len(asked.Restarts) // the topics that the brokers have replicas of
+	if verify || !r.memory.recallMembers(r.w.now, seen) {
+		r.memory.readMembers(r.w.now, seen)
+	}
 	for i := range seen.Nodes {
 		n := &seen.Nodes[i]
-		last, known := r.heard[n.ID]
 		suspect := !seen.Quorum.IsKnown() || r.w.byID[n.ID].fenced
 		switch {
-		case !n.Answers.IsKnown():
-		case known && !slices.Contains(asked, n.ID) && !suspect && n.Ready.Or(false) && n.Instance.Or("") == last.instance &&
-			r.w.now.Sub(last.at) <= age:
-			n.Answers, n.Silent, n.Failing, n.Recalled = roller.Known(true), time.Time{}, "", true
-		case n.Answers.Or(false) && n.Ready.Or(false):
-			r.heard[n.ID] = heard{n.Instance.Or(""), r.w.now}
+		case n.Instance.Or("") == "" || !n.Answers.IsKnown():
+			delete(r.memory.nodes, n.ID)
+		case slices.Contains(asked.Nodes, n.ID) || !r.memory.recall(r.w.now, n, suspect, len(r.w.nodes)):
+			r.memory.ask(r.w.now, n)
+		case slices.Contains(asked.Peers, n.ID):
+			r.peers++
+			r.memory.check(r.w.now, n, len(r.w.nodes))
 		default:
-			delete(r.heard, n.ID)
+			r.memory.tell(n)
 		}
 	}
 	return seen
+}
+
+// limit returns how old an answer may be.
+func (m *memory) limit(h heard, nodes int) time.Duration {
+	if h.away {
+		return m.within
+	}
+	return observe.RecallOf(m.within, nodes)
+}
+
+// recall reports whether the answer of a node need not be asked for.
+func (m *memory) recall(now time.Time, n *roller.Node, suspect bool, nodes int) bool {
+	last, known := m.nodes[n.ID]
+	if !known || last.instance != n.Instance.Or("") || now.Sub(last.at) > m.limit(last, nodes) {
+		return false
+	}
+	if last.away {
+		return !n.Ready.Or(true)
+	}
+	return n.Ready.Or(false) && !suspect
+}
+
+// ask asks a node.
+func (m *memory) ask(now time.Time, n *roller.Node) {
+	m.requests++
+	switch answers := n.Answers.Or(false); {
+	case answers && n.Ready.Or(false):
+		m.nodes[n.ID] = heard{instance: n.Instance.Or(""), at: now}
+	case !answers && !n.Ready.Or(true):
+		m.nodes[n.ID] = heard{n.Instance.Or(""), now, true, n.Silent, n.Failing}
+	default:
+		delete(m.nodes, n.ID)
+	}
+}
+
+// check asks a node whether it answers, and for its configuration if that has to be read soon in any case.
+func (m *memory) check(now time.Time, n *roller.Node, nodes int) {
+	last := m.nodes[n.ID]
+	m.ask(now, n)
+	if at, still := m.nodes[n.ID]; still && now.Sub(last.at) <= m.limit(last, nodes)/2 && n.Answers.Or(false) {
+		at.at = last.at
+		m.nodes[n.ID] = at
+	}
+}
+
+// tell replaces a node's answer by the recalled one.
+func (m *memory) tell(n *roller.Node) {
+	last := m.nodes[n.ID]
+	n.Recalled = true
+	if !last.away {
+		n.Answers, n.Silent, n.Failing = roller.Known(true), time.Time{}, ""
+		return
+	}
+	n.Answers, n.Silent, n.Failing = roller.Known(false), last.silent, last.failing
+	n.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
+}
+
+// shared counts the requests that are not about single nodes: the quorum, the topics, and what is not recalled.
+func (m *memory) shared(now time.Time, verify bool) {
+	m.requests += 2
+	for _, at := range []*time.Time{&m.limits, &m.moves} {
+		if verify || now.Sub(*at) > m.within {
+			*at = now
+			m.requests++
+		}
+	}
+}
+
+// recallMembers replaces what Kafka reports about the registered brokers, if it is recalled.
+func (m *memory) recallMembers(now time.Time, seen *roller.Snapshot) bool {
+	m.outdated = m.fenced == nil || slices.ContainsFunc(seen.Nodes, func(n roller.Node) bool {
+		return n.Roles.Broker && n.Ready.Or(false) && m.fenced[n.ID].Or(true)
+	})
+	if m.outdated || now.Sub(m.members) > m.within {
+		return false
+	}
+	for i := range seen.Nodes {
+		if n := &seen.Nodes[i]; n.Fenced.IsKnown() {
+			n.Fenced = m.fenced[n.ID]
+		}
+	}
+	return true
+}
+
+// readMembers reads the registered brokers.
+func (m *memory) readMembers(now time.Time, seen *roller.Snapshot) {
+	m.requests++
+	m.members, m.fenced = now, map[roller.NodeID]roller.Fact[bool]{}
+	for i := range seen.Nodes {
+		m.fenced[seen.Nodes[i].ID] = seen.Nodes[i].Fenced
+	}
+}
+
+// glance counts a glance that sees the same as the last look.
+func (m *memory) glance(now time.Time, nodes []*node) {
+	m.shared(now, false)
+	if m.outdated || now.Sub(m.members) > m.within {
+		m.members = now
+		m.requests++
+	}
+	for _, n := range nodes {
+		last, known := m.nodes[n.ID]
+		switch {
+		case n.pod == podGone:
+		case !known:
+			m.requests++
+		case now.Sub(last.at) > m.limit(last, len(nodes)):
+			last.at = now
+			m.nodes[n.ID] = last
+			m.requests++
+		}
+	}
 }

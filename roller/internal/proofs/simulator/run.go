@@ -12,7 +12,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
-	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // run runs the roller against a simulated cluster. It does what the engine does around Step.
@@ -25,8 +25,7 @@ type run struct {
 	stale           time.Duration
 	marks           int
 	count, restarts int
-	// heard are the answers that the roller recalls.
-	heard map[roller.NodeID]heard
+	memory          *memory
 	// peers counts how often a node was asked because the restart of another one depended on it.
 	peers int
 	// asked counts the requests to change a configuration.
@@ -45,7 +44,7 @@ type decider func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decis
 
 func newRun(c Cluster, story *strings.Builder) *run {
 	w := newWorld(c, story)
-	return &run{w: w, oracle: newOracle(w), decide: roller.Step, heard: map[roller.NodeID]heard{}}
+	return &run{w: w, oracle: newOracle(w), decide: roller.Step, memory: newMemory(observe.DefaultRecall)}
 }
 
 // broken returns the first broken rule.
@@ -90,7 +89,7 @@ func (r *run) look(s Step) {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
 			return
 		}
-		if !engine.IsFresh(a, asked) {
+		if !asked.Suffice(a) {
 			r.progress = r.notBegun(a)
 			continue
 		}
@@ -225,21 +224,8 @@ func (r *run) heal() {
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {
-		n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned, false, false, false, false
 		lost = lost || !n.expired.IsZero() || n.wedged
-		if n.lags {
-			n.lags = false
-			if n.process {
-				n.voteAt = w.after(fetched)
-			}
-		}
-		if n.abandoned {
-			continue
-		}
-		n.fate = fateWell
-		if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
-			w.start(n)
-		}
+		w.mend(n)
 	}
 	r.correct(lost)
 	if lost {
@@ -251,6 +237,24 @@ func (r *run) heal() {
 			w.unhang(n)
 		}
 		w.follow(n)
+	}
+}
+
+// mend ends the faults of a node.
+func (w *world) mend(n *node) {
+	n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
+	if n.lags {
+		n.lags = false
+		if n.process {
+			n.voteAt = w.after(fetched)
+		}
+	}
+	if n.hold {
+		return
+	}
+	n.fate = fateWell
+	if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
+		w.start(n)
 	}
 }
 
@@ -302,7 +306,7 @@ func (r *run) given() bool {
 // rolled returns why the first node that is not rolled yet is not; empty if all are.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
-		if n.abandoned || r.given() && r.spares(n) != "" {
+		if n.abandoned || r.given() && r.excusedBy(n) != "" {
 			continue
 		}
 		if why := cmp.Or(r.configured(n), n.lacks()); why != "" {
@@ -333,8 +337,8 @@ func (n *node) lacks() string {
 	return ""
 }
 
-// spares explains why a node can't be restarted while another one does not come back; empty if it can.
-func (r *run) spares(n *node) string {
+// excusedBy explains why a node may stay outdated: another one is still down. It returns "" if nothing excuses it.
+func (r *run) excusedBy(n *node) string {
 	t := r.oracle.truth()
 	lost := 0
 	for _, v := range r.w.voters() {
@@ -351,5 +355,5 @@ func (r *run) spares(n *node) string {
 	case lost > 0 && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
 		return "a voter is lost"
 	}
-	return ""
+	return KeepsLosses(t.topics, t.quorum, r.w.placed(), n.ID, t.down, t.held, r.w.policy.QuorumFetchTimeout)
 }

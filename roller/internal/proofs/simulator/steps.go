@@ -320,13 +320,17 @@ func (r *run) sidecars(s Step) {
 	r.w.tell("a sidecar of node %d crashes: %t", n.ID, n.sidecar)
 }
 
-// abandons makes a node fail permanently at its next start, or its machine be lost with its pod. A user puts it on hold.
+// abandons makes a node fail permanently at its next start, or its machine be lost with its pod. A user puts it on hold, or does not notice
+// that its machine is lost.
 func (r *run) abandons(s Step) {
 	if slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned }) {
 		return
 	}
 	n := r.node(s)
-	n.abandoned, n.fate, n.dies = true, fateNever, s.Arg%2 == 0
+	n.abandoned, n.dies, n.unnoticed = true, s.Arg%2 == 0, s.Arg%4 == 2
+	if !n.unnoticed {
+		n.fate = fateNever
+	}
 	r.w.tell("node %d will not come back from its next restart", n.ID)
 }
 

@@ -101,8 +101,8 @@ type node struct {
 	wedged  bool
 	// sidecar: another container of the pod crashes repeatedly.
 	sidecar bool
-	// abandoned: the node does not come back, and is on hold.
-	abandoned bool
+	// abandoned: the node does not come back, and is on hold unless it is unnoticed.
+	abandoned, unnoticed bool
 	// dies: its machine is lost when its pod is next deleted, so that nothing ends the pod, and its status stays as it was.
 	dies bool
 	// deleted is when the pod was deleted.
