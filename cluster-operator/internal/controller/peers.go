@@ -43,7 +43,7 @@ func (p *pass) peers(ctx context.Context) error {
 		if names := p.record.Names[n.ID]; f.Endpoints == nil && names != nil {
 			f.Names = names // without one of them, the node would get another certificate, and be restarted
 		}
-		f.Exists = slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID }) ||
+		f.Exists = p.listing(n) != nil ||
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
 		f.Certified = p.certified(n, f.Endpoints)
 		if f.Waits == "" {
@@ -69,22 +69,47 @@ func (p *pass) peers(ctx context.Context) error {
 // holdFirstElsewhere delays the first brokers in other Kubernetes clusters until all controllers run with addresses that these reach: the
 // active one tells brokers its own address. It would be restarted last, after brokers that wait for it.
 func (p *pass) holdFirstElsewhere() {
-	if slices.ContainsFunc(p.existing(), func(n topology.Node) bool { return n.Cluster != topology.Home }) {
+	if p.startedElsewhere() {
 		return
 	}
-	exists, why := p.existingIDs(), ""
-	for _, l := range p.listed {
-		here, pod := p.site(l.Node.Cluster).facts, p.pod(l.Node)
-		advertises := maps.Equal(model.PeersIn(here.ConfigMap(l.Pod.Name)), p.record.Peers[l.Node.ID])
-		if l.Node.Roles.Controller && (!advertises || pod == nil || podset.Outdated(pod, l.Pod)) {
-			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", l.Node.ID)
+	why := ""
+	for _, n := range p.existing() {
+		if n.Cluster == topology.Home && n.Roles.Controller && !p.reachable(n) {
+			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", n.ID)
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if why != "" && !exists[n.ID] && n.Cluster != topology.Home && !n.Roles.Controller && p.hold[n.ID] == "" {
+		if why != "" && n.Cluster != topology.Home && p.hold[n.ID] == "" {
 			p.hold[n.ID] = why
 		}
 	}
+}
+
+// startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as can be told. A volume may be from
+// before the Kafka was last in one Kubernetes cluster, and the record also lists nodes that wait; controllers never do.
+func (p *pass) startedElsewhere() bool {
+	return slices.ContainsFunc(p.existing(), func(n topology.Node) bool {
+		return n.Cluster != topology.Home && (n.Roles.Controller || p.listing(n) != nil || p.pod(n) != nil || p.config(n) != nil)
+	})
+}
+
+// reachable reports whether a controller was started with the addresses that the record has. Its StrimziPodSet is written after its
+// ConfigMap: until the set has the hash of that, the pod is only up to date with what was wanted before.
+func (p *pass) reachable(n topology.Node) bool {
+	config, pod, listed := p.config(n), p.pod(n), p.listing(n)
+	return config != nil && pod != nil && listed != nil && !podset.Outdated(pod, listed) &&
+		listed.Annotations[podset.AnnotationConfigHash] == podset.ConfigHash(config.Data[podset.ConfigMapServerConfig]) &&
+		maps.Equal(model.PeersIn(config), p.record.Peers[n.ID])
+}
+
+// listing returns the pod of a node as a StrimziPodSet lists it; nil if none does.
+func (p *pass) listing(n topology.Node) *corev1.Pod {
+	for _, l := range p.listed {
+		if l.Node.ID == n.ID {
+			return l.Pod
+		}
+	}
+	return nil
 }
 
 // restorePeers takes what nodes advertise to each other, and the names in their certificates, from their ConfigMaps if the record is lost:

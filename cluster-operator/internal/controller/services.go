@@ -45,8 +45,8 @@ func (p *pass) services(ctx context.Context) error {
 		return err
 	}
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
-	maps.Copy(p.input.Endpoints.Hold, p.hold)
 	p.keepUnaddressed()
+	maps.Copy(p.input.Endpoints.Hold, p.hold)
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
 		if err := p.writeRecord(ctx); err != nil {
@@ -94,11 +94,17 @@ func (p *pass) keepClass(s *site, wanted *corev1.Service) {
 	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
 }
 
-// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs.
+// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs. Before a
+// Kafka is in several Kubernetes clusters, its nodes wait for addresses that are not in use yet, and without its ConfigMap a node would
+// never get them.
 func (p *pass) keepUnaddressed() {
 	p.input.Endpoints.Keep = map[int32]bool{}
+	inUse := len(p.record.Peers) > 0 || p.startedElsewhere()
 	for _, l := range p.listed {
 		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
+		if held := p.hold[l.Node.ID]; held != "" && inUse {
+			why, unknown = held, true
+		}
 		if unknown && p.config(l.Node) == nil {
 			p.log.Info("Keeping a node as it is until its addresses are known", "node", l.Node.ID, "waitsFor", why)
 			p.input.Endpoints.Keep[l.Node.ID] = true
