@@ -1,0 +1,61 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+)
+
+// The tests in this file play with the API servers of histories, which are quick.
+
+// formInMemory creates a Kafka with a node in each Kubernetes cluster, after a user edits it, and waits until it is ready.
+func formInMemory(t *testing.T, edit func(*v1.Kafka)) *stretched {
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	edit(k)
+	h.must(h.k8s.Create(t.Context(), k))
+	for _, id := range []string{"central", "east", "west"} {
+		h.targets[id] = id
+		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
+	}
+	h.rest()
+	if ready := h.centrals[0].ready(); ready.Status != v1.ConditionTrue {
+		h.failf("the Kafka is not ready: %+v", ready)
+	}
+	return h
+}
+
+func untouched(*v1.Kafka) {}
+
+// leader is the operator that acts.
+func (h *stretched) leader() *operator { return h.centrals[0].operators[0] }
+
+// snapshot returns the versions of all objects in all Kubernetes clusters, except the users' ones.
+func (h *stretched) snapshot() map[string]string {
+	all := map[string]string{}
+	for _, s := range h.servers {
+		for key, o := range s.objects {
+			if !strings.HasPrefix(key.Kind, "Kafka") {
+				all[s.id+" "+key.Kind+" "+key.Name] = o.GetResourceVersion()
+			}
+		}
+	}
+	return all
+}
+
+func TestSecretsOfCAsThatOutliveTheKafkaAreAtRest(t *testing.T) {
+	g := NewWithT(t)
+	kept := &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
+	h := formInMemory(t, func(k *v1.Kafka) { k.Spec.ClusterCa, k.Spec.ClientsCa = kept, kept })
+	before := h.snapshot()
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.snapshot()).To(Equal(before))
+	ca := facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca-cert"}
+	g.Expect(h.servers[0].objects[ca].GetOwnerReferences()).To(BeEmpty())
+	g.Expect(h.servers[2].objects[ca].GetOwnerReferences()).To(HaveLen(1), "it goes with the anchor")
+}
