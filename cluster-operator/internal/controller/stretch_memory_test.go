@@ -59,3 +59,37 @@ func TestSecretsOfCAsThatOutliveTheKafkaAreAtRest(t *testing.T) {
 	g.Expect(h.servers[0].objects[ca].GetOwnerReferences()).To(BeEmpty())
 	g.Expect(h.servers[2].objects[ca].GetOwnerReferences()).To(HaveLen(1), "it goes with the anchor")
 }
+
+func TestACentralClusterKeepsItsNameWhileAllOthersAreAway(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	o := h.leader()
+	h.start(o) // as after a restart, no cluster is connected yet
+	o.links["east"].lost, o.links["west"].lost = true, true
+	o.r.Stretching.Central = "other"
+	pool := h.object(facts.Key{Kind: "KafkaNodePool", Name: "central"}).DeepCopyObject().(*v1.KafkaNodePool)
+	pool.Annotations[v1.AnnotationTargetCluster] = "other"
+	h.must(h.k8s.Update(t.Context(), pool))
+	before := h.snapshot()
+	_, _ = h.pass(o, -1)
+	g.Expect(h.snapshot()).To(Equal(before))
+	g.Expect(h.centrals[0].ready()).To(And(HaveField("Reason", "CentralClusterRenamed"),
+		HaveField("Message", ContainSubstring("STRIMZI_CENTRAL_CLUSTER_ID back to 'central'"))))
+}
+
+func TestACentralClusterIsRenamedBeforeThereAreOthers(t *testing.T) {
+	g := NewWithT(t)
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	h.must(h.k8s.Create(t.Context(), k))
+	h.targets["a"] = "central"
+	h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
+	h.rest()
+	pool := h.object(facts.Key{Kind: "KafkaNodePool", Name: "a"}).DeepCopyObject().(*v1.KafkaNodePool)
+	pool.Annotations[v1.AnnotationTargetCluster] = "other"
+	h.must(h.k8s.Update(t.Context(), pool))
+	h.leader().r.Stretching.Central = "other"
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+}
