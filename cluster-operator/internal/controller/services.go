@@ -117,7 +117,7 @@ func (p *pass) keepUnaddressed() {
 func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
-		Away: slices.Sorted(maps.Keys(p.away)), Now: p.Now(), Patience: p.AddressTimeout,
+		Now: p.Now(), Patience: p.AddressTimeout,
 	}
 	for _, s := range p.sites {
 		world.Services[s.cluster] = map[string]*corev1.Service{}
@@ -141,20 +141,25 @@ func (p *pass) world(ctx context.Context) (model.World, error) {
 			}
 		}
 	}
+	world.Away = slices.Sorted(maps.Keys(p.away))
 	return world, nil
 }
 
-// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet.
+// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet, or its cluster is away.
 func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
 	pod := p.pod(n)
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil, nil
 	}
-	node := &corev1.Node{}
-	if err := p.site(n.Cluster).cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
+	node, s := &corev1.Node{}, p.site(n.Cluster)
+	err := s.cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil && s.cluster != topology.Home:
+		p.drop(s, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err))
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err)
 	}
 	return node, nil

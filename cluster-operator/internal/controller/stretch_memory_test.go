@@ -1,10 +1,15 @@
 package controller
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -92,4 +97,44 @@ func TestACentralClusterIsRenamedBeforeThereAreOthers(t *testing.T) {
 	h.leader().r.Stretching.Central = "other"
 	h.rest()
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+}
+
+// blind is a member whose credentials don't permit to list a kind.
+type blind struct {
+	Member
+	kind string
+}
+
+func (b blind) Reader() client.Reader { return unlistable{b.Member.Reader(), b.kind} }
+
+func TestKubernetesNodesThatMayNotBeListedHangNoPass(t *testing.T) {
+	for name, edit := range map[string]func(*v1.Kafka){
+		"the network provider reads them": untouched,
+		"a listener reads them": func(k *v1.Kafka) {
+			k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
+				v1.Listener{Name: "outside", Port: 9094, Type: v1.ListenerNodePort, TLS: true})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, edit)
+			r, members := h.leader().r, h.leader().r.Stretching.Members()
+			r.Stretching.WatchTimeout = 100 * time.Millisecond
+			for i, m := range members {
+				if m.ID() == "east" {
+					members[i] = blind{m, "Node"}
+				}
+			}
+			r.Stretching.Members = func() []Member { return members }
+			h.told = append(h.told, h.carryOut(changeHeap, ""))
+			h.acting = h.leader()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(h.centrals[0].ready()).To(And(HaveField("Reason", "ClusterFailed"), HaveField("Message", And(
+				ContainSubstring("In cluster 'east'"), ContainSubstring("*v1.Node Informer"), ContainSubstring("don't permit to list and watch it")))))
+			g.Expect(h.centrals[0].ready().Status).To(Equal(v1.ConditionFalse))
+		})
+	}
 }
