@@ -7,12 +7,14 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // The tests in this file play with the API servers of histories, which are quick.
@@ -137,4 +139,32 @@ func TestKubernetesNodesThatMayNotBeListedHangNoPass(t *testing.T) {
 			g.Expect(h.centrals[0].ready().Status).To(Equal(v1.ConditionFalse))
 		})
 	}
+}
+
+func TestASweepKeepsWhatADeletionWasToKeep(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	// The garbage collector has taken the Kafka off its record, and a user takes the finalizer off, because a cluster is away.
+	record := h.object(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}).DeepCopyObject().(*corev1.ConfigMap)
+	record.OwnerReferences = nil
+	h.must(h.k8s.Update(t.Context(), record))
+	kafka := h.centrals[0].kafka()
+	kafka.Finalizers = nil
+	h.must(h.k8s.Update(t.Context(), kafka))
+	h.must(h.k8s.Delete(t.Context(), kafka))
+	for range 4 {
+		_, err := h.pass(h.leader(), -1)
+		g.Expect(err).NotTo(HaveOccurred())
+		h.now = h.now.Add(2 * h.leader().r.Interval)
+	}
+	for _, s := range h.servers[2:4] {
+		g.Expect(s.objects).To(HaveKey(anchorKey), s.id)
+	}
+	h.servers[0].terminate(facts.Key{Kind: "ConfigMap", Name: record.Name})
+	for range 2 {
+		_, err := h.pass(h.leader(), -1)
+		g.Expect(err).NotTo(HaveOccurred())
+		h.now = h.now.Add(2 * h.leader().r.Interval)
+	}
+	g.Expect(h.servers[2].objects).NotTo(HaveKey(anchorKey), "without its record it is a Kafka that was just deleted")
 }
