@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -150,8 +151,8 @@ func (h *conversion) place(stretch bool) {
 	h.must(h.k8s.Update(h.t.Context(), pool))
 }
 
-// begin creates a Kafka in one Kubernetes cluster.
-func (h *conversion) begin() {
+// begin creates a Kafka in one Kubernetes cluster, with more pools than the one that all have.
+func (h *conversion) begin(more ...client.Object) {
 	h.t.Helper()
 	h.brokers.replicas = map[int32]int{}
 	for id := range int32(20) {
@@ -160,8 +161,9 @@ func (h *conversion) begin() {
 	h.targets = map[string]string{"a": "central", "b": "east", "c": "west"}
 	kafka, home := newKafka(), h.pool("a", 3, v1.RoleController, v1.RoleBroker)
 	kafka.Namespace, home.Annotations = historyNamespace, nil
-	h.must(h.k8s.Create(h.t.Context(), kafka))
-	h.must(h.k8s.Create(h.t.Context(), home))
+	for _, o := range append(more, kafka, home) {
+		h.must(h.k8s.Create(h.t.Context(), o))
+	}
 	h.ready()
 }
 
@@ -320,4 +322,43 @@ func TestAConversionGoesOnThoughAConfigMapIsDeleted(t *testing.T) {
 	h.stretch()
 	h.centrals[0].server.terminate(facts.Key{Kind: "ConfigMap", Name: "my-cluster-a-0"})
 	h.isStretched()
+}
+
+func TestAConversionGoesOnThoughAnotherClusterIsAway(t *testing.T) {
+	h := newConversion(newHistory(t, 1))
+	h.begin()
+	h.stretch()
+	o := h.centrals[0].operators[0]
+	_, _ = h.pass(o, 7) // what is to be in each cluster is recorded, and no address is known
+	o.links["east"].lost = true
+	h.rest()
+	in := map[string]int{}
+	for _, n := range h.nodes(h.centrals[0]) {
+		in[n.server.id]++
+	}
+	if in["west"] != 1 || in["east"] != 0 {
+		h.failf("while a cluster is away, there are nodes in %v", in)
+	}
+	h.mend()
+	h.isStretched()
+}
+
+func TestAConversionNamesTheRemovedPoolOfAController(t *testing.T) {
+	g := NewWithT(t)
+	h := newConversion(newHistory(t, 1))
+	pool := func(placed map[string]string) *v1.KafkaNodePool {
+		d := h.pool("d", 2, v1.RoleController)
+		d.Annotations = placed
+		return d
+	}
+	h.begin(pool(nil))
+	h.must(h.k8s.Delete(t.Context(), pool(nil)))
+	h.stretch()
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message",
+		ContainSubstring("node 3 does not serve a certificate for 192.0.2.1 yet (KafkaNodePool d was removed: create it again)")))
+	g.Expect(h.elsewhere).To(BeFalse())
+	h.must(h.k8s.Create(t.Context(), pool(map[string]string{v1.AnnotationTargetCluster: "central"})))
+	h.ready()
+	g.Expect(h.elsewhere).To(BeTrue())
 }

@@ -43,9 +43,10 @@ func (p *pass) peers(ctx context.Context) error {
 		if names := p.record.Names[n.ID]; f.Endpoints == nil && names != nil {
 			f.Names = names // without one of them, the node would get another certificate, and be restarted
 		}
-		f.Exists = p.listing(n) != nil ||
+		// A node in a cluster that is away was started only if the record has its addresses.
+		f.Exists = p.listing(n) != nil || p.record.Peers[n.ID] != nil &&
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
-		f.Certified = p.certified(n, f.Endpoints)
+		f.Certified, f.Hint = p.certified(n, f.Endpoints), p.ifRemoved(n)
 		if f.Waits == "" {
 			f.Waits = fmt.Sprintf("the address of node %d is unknown", n.ID)
 		}
@@ -75,7 +76,7 @@ func (p *pass) holdFirstElsewhere() {
 	why := ""
 	for _, n := range p.existing() {
 		if n.Cluster == topology.Home && n.Roles.Controller && !p.reachable(n) {
-			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", n.ID)
+			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", n.ID) + p.ifRemoved(n)
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
@@ -83,6 +84,14 @@ func (p *pass) holdFirstElsewhere() {
 			p.hold[n.ID] = why
 		}
 	}
+}
+
+// ifRemoved says what a node waits for that stays as it is because its pool was removed; "" if it was not.
+func (p *pass) ifRemoved(n topology.Node) string {
+	if p.pools[n.Pool] != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (KafkaNodePool %s was removed: create it again)", n.Pool)
 }
 
 // startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as can be told. A volume may be from
@@ -115,7 +124,7 @@ func (p *pass) listing(n topology.Node) *corev1.Pod {
 // restorePeers takes what nodes advertise to each other, and the names in their certificates, from their ConfigMaps if the record is lost:
 // an address that can't be resolved now must not change on nodes that run.
 func (p *pass) restorePeers() {
-	if p.recordMap() != nil {
+	if p.record.Provider != "" { // each record that was written has it
 		return
 	}
 	p.record.Peers, p.record.Names = model.Peers{}, map[int32][]string{}

@@ -15,6 +15,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
 // The tests in this file play with the API servers of histories, which are quick.
@@ -167,4 +168,36 @@ func TestASweepKeepsWhatADeletionWasToKeep(t *testing.T) {
 		h.now = h.now.Add(2 * h.leader().r.Interval)
 	}
 	g.Expect(h.servers[2].objects).NotTo(HaveKey(anchorKey), "without its record it is a Kafka that was just deleted")
+}
+
+func TestNodesKeepTheirAddressesThoughTheRecordIsEmpty(t *testing.T) {
+	for _, text := range []string{"", "{}"} {
+		t.Run(text, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			configs := func() (all []string) {
+				for i, s := range []*apiServer{h.servers[0], h.servers[2], h.servers[3]} {
+					name := []string{"my-cluster-central-0", "my-cluster-east-1", "my-cluster-west-2"}[i]
+					config := s.objects[facts.Key{Kind: "ConfigMap", Name: name}].object().(*corev1.ConfigMap)
+					all = append(all, config.Data["server.config"])
+				}
+				return all
+			}
+			before := configs()
+			honest := h.leader().r.Stretching.Provider
+			h.leader().r.Stretching.Provider = liar{honest, nil, func(r network.Resolution) network.Resolution {
+				delete(r.Endpoints, 1)
+				r.Pending[1] = "Service my-cluster-east-1-nodeport has no node port yet"
+				return r
+			}}
+			record := h.object(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}).DeepCopyObject().(*corev1.ConfigMap)
+			record.Data[recordKey] = text
+			h.must(h.k8s.Update(t.Context(), record))
+			h.rest()
+			g.Expect(configs()).To(Equal(before))
+			h.leader().r.Stretching.Provider = honest
+			h.rest()
+			g.Expect(configs()).To(Equal(before))
+		})
+	}
 }
