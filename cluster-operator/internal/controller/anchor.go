@@ -185,6 +185,15 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	return nil
 }
 
+// checkName fails if the Kafka got its objects in other Kubernetes clusters while the central one had another name. The anchors, which have
+// that name too, may be away.
+func (p *pass) checkName() error {
+	if from := p.record.Central; from != "" && from != p.Stretching.Central && len(p.record.Clusters) > 0 {
+		return p.renamed(from, "ConfigMap "+model.RecordName(p.kafka.Name))
+	}
+	return nil
+}
+
 // renamed is the failure of a pass of a Kafka whose central cluster had another name when it got its objects in other clusters.
 func (p *pass) renamed(from, evidence string) *Failure {
 	return stalled(reasonRenamed, "the objects of Kafka %s/%s in other clusters name '%s' as their central cluster (%s), and this one is "+

@@ -75,12 +75,12 @@ func (p *pass) holdFirstElsewhere() {
 	}
 	why := ""
 	for _, n := range p.existing() {
-		if n.Cluster == topology.Home && n.Roles.Controller && !p.reachable(n) {
+		if n.Cluster == topology.Home && n.Roles.Controller && p.started(n) && !p.reachable(n) {
 			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", n.ID) + p.ifRemoved(n)
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if why != "" && n.Cluster != topology.Home && p.hold[n.ID] == "" {
+		if why != "" && n.Cluster != topology.Home && !n.Roles.Controller && p.hold[n.ID] == "" {
 			p.hold[n.ID] = why
 		}
 	}
@@ -94,12 +94,18 @@ func (p *pass) ifRemoved(n topology.Node) string {
 	return fmt.Sprintf(" (KafkaNodePool %s was removed: create it again)", n.Pool)
 }
 
-// startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as can be told. A volume may be from
-// before the Kafka was last in one Kubernetes cluster, and the record also lists nodes that wait; controllers never do.
+// startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as can be told. The record of a cluster
+// that is away also lists nodes that wait; controllers never do.
 func (p *pass) startedElsewhere() bool {
 	return slices.ContainsFunc(p.existing(), func(n topology.Node) bool {
-		return n.Cluster != topology.Home && (n.Roles.Controller || p.listing(n) != nil || p.pod(n) != nil || p.config(n) != nil)
+		return n.Cluster != topology.Home && (n.Roles.Controller && p.site(n.Cluster) == nil || p.started(n))
 	})
+}
+
+// started reports whether a node in a Kubernetes cluster that can be read was started. A volume alone may be from before the Kafka was last
+// in one Kubernetes cluster.
+func (p *pass) started(n topology.Node) bool {
+	return p.listing(n) != nil || p.pod(n) != nil || p.config(n) != nil
 }
 
 // reachable reports whether a controller was started with the addresses that the record has. Its StrimziPodSet is written after its

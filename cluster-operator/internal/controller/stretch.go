@@ -117,8 +117,8 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if p.record, err = p.readRecord(); err != nil {
 		return err
 	}
-	if at := p.record.Central; at != "" && at != p.Stretching.Central && len(p.record.Clusters) > 0 {
-		return p.renamed(at, fmt.Sprintf("ConfigMap %s", model.RecordName(p.kafka.Name))) // the anchors may be away
+	if err := p.checkName(); err != nil {
+		return err
 	}
 	opened := p.openAll(ctx)
 	if err := p.findOwner(opened); err != nil {
