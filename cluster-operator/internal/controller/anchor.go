@@ -156,9 +156,7 @@ func (p *pass) namesake(owner metav1.OwnerReference) bool {
 // checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.
 func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	if h, err := ownership.ParseHolder(s.anchor.Data[anchorHolder]); err == nil && h.Cluster == holder.Cluster && h.Central != holder.Central {
-		return stalled(reasonRenamed, "the objects of Kafka %s/%s in other clusters name '%s' as their central cluster (ConfigMap %s in "+
-			"cluster '%s'), and this one is called '%s' now: the operator changes nothing. Set STRIMZI_CENTRAL_CLUSTER_ID back to '%s'",
-			p.kafka.Namespace, p.kafka.Name, h.Central, s.anchor.Name, s.cluster, holder.Central, h.Central)
+		return p.renamed(h.Central, fmt.Sprintf("ConfigMap %s in cluster '%s'", s.anchor.Name, s.cluster))
 	}
 	live := ownership.Read(s.anchor, "ConfigMap")
 	decision := ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)})
@@ -185,6 +183,22 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 			s.anchor.Data[anchorHolder])
 	}
 	return nil
+}
+
+// checkName fails if the Kafka got its objects in other Kubernetes clusters while the central one had another name. The anchors, which have
+// that name too, may be away.
+func (p *pass) checkName() error {
+	if from := p.record.Central; from != "" && from != p.Stretching.Central && len(p.record.Clusters) > 0 {
+		return p.renamed(from, "ConfigMap "+model.RecordName(p.kafka.Name))
+	}
+	return nil
+}
+
+// renamed is the failure of a pass of a Kafka whose central cluster had another name when it got its objects in other clusters.
+func (p *pass) renamed(from, evidence string) *Failure {
+	return stalled(reasonRenamed, "the objects of Kafka %s/%s in other clusters name '%s' as their central cluster (%s), and this one is "+
+		"called '%s' now: the operator changes nothing. Set STRIMZI_CENTRAL_CLUSTER_ID back to '%s'", p.kafka.Namespace, p.kafka.Name, from,
+		evidence, p.Stretching.Central, from)
 }
 
 // confirm reads the anchor of a Kubernetes cluster from its API server before the first write of a pass there, and fails if it is not the

@@ -173,6 +173,9 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 		r.orphans.forget(name)
 		return 0, err // it exists but this operator does not watch it, or that is unknown
 	}
+	if keep, err := r.orphaned(ctx, name); err != nil || keep {
+		return 0, err
+	}
 	swept := askRemotes(r, func(m Member) (sweeping, error) { return r.sweepIn(ctx, m, name) })
 	found, errs := false, []error(nil)
 	for _, s := range swept {
@@ -188,6 +191,23 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 		r.orphans.forget(name)
 	}
 	return next, errors.Join(errs...)
+}
+
+// orphaned reports whether the deletion of a Kafka was to keep its objects: Kubernetes' garbage collector took it off its record instead of
+// deleting that.
+func (r *Reconciler) orphaned(ctx context.Context, name types.NamespacedName) (bool, error) {
+	record := &corev1.ConfigMap{}
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: name.Namespace, Name: model.RecordName(name.Name)}, record)
+	if err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if record.Data[recordKey] == "" || slices.ContainsFunc(record.OwnerReferences,
+		func(owner metav1.OwnerReference) bool { return owner.Kind == "Kafka" }) {
+		return false, nil
+	}
+	log.FromContext(ctx).Info("Keeping what a deleted Kafka has in other Kubernetes clusters: its deletion was to keep its objects",
+		"configMap", record.Name)
+	return true, nil
 }
 
 // sweeping is what a sweep found in a Kubernetes cluster: whether something is left there, and after how long to go on.

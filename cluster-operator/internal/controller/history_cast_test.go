@@ -30,6 +30,7 @@ const (
 	faultNoIdentity      = "Kubernetes clusters are not told apart"
 	faultOldAnchors      = "the API servers tell what the anchors were"
 	faultNoTraces        = "nobody looks for nodes elsewhere of a Kafka that says nothing of them"
+	faultUpToDate        = "pods seem to be made from what StrimziPodSets list"
 )
 
 // central is a Kubernetes cluster with a Kafka object and the operators that reconcile it. It records the facts about the Kafka that the
@@ -135,6 +136,9 @@ func (l *link) Reader() client.Reader {
 
 // seen returns the objects that the operator can read. faultNoTraces hides the anchor and the record of a Kafka that is not stretched.
 func (l *link) seen(all objects) objects {
+	if l.h.fault == faultUpToDate {
+		return withRevisions(l.h.t, all)
+	}
 	kafka := l.op.kafka()
 	if l.h.fault != faultNoTraces || kafka == nil || kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0 {
 		return all

@@ -152,7 +152,7 @@ func (h *stretched) remedy() bool {
 	c := h.centrals[0]
 	ready := c.ready()
 	if ready != nil && (ready.Reason == "OwnershipConflict" || ready.Reason == "ObjectNotOwned") {
-		return h.clear(c)
+		return h.clear(c, ready.Message)
 	}
 	if ready != nil && strings.Contains(ready.Message, "Delete the PersistentVolumeClaims of") {
 		return h.deleteVolumes(ready.Message)
@@ -185,12 +185,13 @@ func (h *stretched) deleteVolumes(message string) (found bool) {
 	return found
 }
 
-// clear deletes anchors that earlier Kafka objects left under other ids, and volumes with other owner ids, and reports whether there were
-// any.
-func (h *stretched) clear(c *central) (found bool) {
+// clear deletes anchors that earlier Kafka objects left under other ids, or that a message asks the user to delete, and volumes with other
+// owner ids, and reports whether there were any.
+func (h *stretched) clear(c *central, message string) (found bool) {
 	id := c.kafka().Annotations[ownership.MarkID]
 	for _, s := range h.servers {
-		if o := s.objects[anchorKey]; o != nil && c.marked(o.Object, "ConfigMap") && o.GetAnnotations()[ownership.MarkID] != id {
+		asked := strings.HasPrefix(message, fmt.Sprintf("cluster '%s' has objects of an earlier Kafka", s.id))
+		if o := s.objects[anchorKey]; o != nil && (asked || c.marked(o.Object, "ConfigMap") && o.GetAnnotations()[ownership.MarkID] != id) {
 			s.terminate(anchorKey)
 			found = true
 		}

@@ -197,7 +197,8 @@ func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
 }
 
 // judgeIDs checks that no node gets an id that another node, or another node's volume, has in any Kubernetes cluster. For a Kafka in one
-// Kubernetes cluster, it ignores the volumes that the Kafka left in others.
+// Kubernetes cluster, it ignores the volumes that the Kafka left in others, and for one with none of its pools in a cluster, those that an
+// earlier Kafka left there.
 func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set *podset.StrimziPodSet) {
 	h.t.Helper()
 	kafka := c.kafka()
@@ -216,13 +217,25 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set
 			for key, o := range elsewhere.objects {
 				if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); ok && strings.HasSuffix(key.Name, fmt.Sprintf("-%d", n.id)) &&
 					c.clusterIDs[claim.Annotations[model.AnnotationClusterID]] &&
-					(elsewhere == c.server || several && !slices.Contains(listed, n) && c.marked(claim, key.Kind)) && claim.DeletionTimestamp == nil &&
+					(elsewhere == c.server || several && !slices.Contains(listed, n) && c.marked(claim, key.Kind) &&
+						(claim.Annotations[ownership.MarkID] == kafka.Annotations[ownership.MarkID] || c.places(elsewhere))) &&
+					claim.DeletionTimestamp == nil &&
 					claim.Labels[podset.LabelPoolName] != n.pool {
 					h.failf("node %d of pool %s in %s gets the id of volume %s in %s", n.id, n.pool, s.id, key.Name, elsewhere.id)
 				}
 			}
 		}
 	}
+}
+
+// places reports whether a pool is to be in a Kubernetes cluster.
+func (c *central) places(s *apiServer) bool {
+	for key, o := range c.server.objects {
+		if key.Kind == "KafkaNodePool" && o.GetAnnotations()[v1.AnnotationTargetCluster] == s.id {
+			return true
+		}
+	}
+	return false
 }
 
 var voters = regexp.MustCompile(`(?m)^controller\.quorum\.voters=(.*)$`)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -110,11 +109,11 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 			"namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}
-	s := &site{cluster: m.ID(), member: m, cache: m.Reader()}
+	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{m.Reader(), p.Stretching}}
 	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
 	name := client.ObjectKeyFromObject(p.kafka)
 	if p.kafka.DeletionTimestamp == nil {
-		if s.anchor, err = cachedAnchor(ctx, p.Stretching, s.cache, name); err != nil {
+		if s.anchor, err = anchor(ctx, s.cache, name); err != nil {
 			return nil, err
 		}
 	}
@@ -130,21 +129,11 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	return s, p.checkAgent(ctx, s)
 }
 
-// cachedAnchor reads the anchor of a Kafka from the cache of a Kubernetes cluster.
-func cachedAnchor(ctx context.Context, by *Stretching, cache client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
-	ctx, cancel := by.watching(ctx)
-	defer cancel()
-	found, err := anchor(ctx, cache, kafka)
-	return found, unwatched(ctx, err)
-}
-
 // checkAgent warns if no operator makes pods in a Kubernetes cluster, and leaves one out whose operator does not understand this one.
 func (p *pass) checkAgent(ctx context.Context, s *site) error {
-	ctx, cancel := p.Stretching.watching(ctx)
-	defer cancel()
 	beat, err := heartbeat.Read(ctx, s.cache, p.Stretching.Namespace)
 	if err != nil {
-		return unwatched(ctx, err)
+		return err
 	}
 	switch problem, mismatch := beat.Problem(p.OperatorVersion, p.Now()); {
 	case mismatch:
@@ -170,8 +159,26 @@ func (s *Stretching) watching(ctx context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, cmp.Or(s.WatchTimeout, watchTimeout))
 }
 
-// unwatched adds what to do to the error of a read from a cache that did not end in time.
-func unwatched(ctx context.Context, err error) error {
+// watchedReader reads from the cache of a Kubernetes cluster, and waits for a watch that does not begin no longer than watching.
+type watchedReader struct {
+	client.Reader
+	by *Stretching
+}
+
+// Get reads one object.
+func (r *watchedReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	return r.read(ctx, func(ctx context.Context) error { return r.Reader.Get(ctx, key, o, opts...) })
+}
+
+// List reads many objects.
+func (r *watchedReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return r.read(ctx, func(ctx context.Context) error { return r.Reader.List(ctx, list, opts...) })
+}
+
+func (r *watchedReader) read(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := r.by.watching(ctx)
+	defer cancel()
+	err := do(ctx)
 	if err == nil || ctx.Err() == nil {
 		return err
 	}

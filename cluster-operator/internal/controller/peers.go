@@ -43,9 +43,10 @@ func (p *pass) peers(ctx context.Context) error {
 		if names := p.record.Names[n.ID]; f.Endpoints == nil && names != nil {
 			f.Names = names // without one of them, the node would get another certificate, and be restarted
 		}
-		f.Exists = slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID }) ||
+		// A node in a cluster that is away was started only if the record has its addresses.
+		f.Exists = p.listing(n) != nil || p.record.Peers[n.ID] != nil &&
 			slices.ContainsFunc(p.remembered, func(r topology.Node) bool { return r.ID == n.ID })
-		f.Certified = p.certified(n, f.Endpoints)
+		f.Certified, f.Hint = p.certified(n, f.Endpoints), p.ifRemoved(n)
 		if f.Waits == "" {
 			f.Waits = fmt.Sprintf("the address of node %d is unknown", n.ID)
 		}
@@ -69,28 +70,67 @@ func (p *pass) peers(ctx context.Context) error {
 // holdFirstElsewhere delays the first brokers in other Kubernetes clusters until all controllers run with addresses that these reach: the
 // active one tells brokers its own address. It would be restarted last, after brokers that wait for it.
 func (p *pass) holdFirstElsewhere() {
-	if slices.ContainsFunc(p.existing(), func(n topology.Node) bool { return n.Cluster != topology.Home }) {
+	if p.startedElsewhere() {
 		return
 	}
-	exists, why := p.existingIDs(), ""
-	for _, l := range p.listed {
-		here, pod := p.site(l.Node.Cluster).facts, p.pod(l.Node)
-		advertises := maps.Equal(model.PeersIn(here.ConfigMap(l.Pod.Name)), p.record.Peers[l.Node.ID])
-		if l.Node.Roles.Controller && (!advertises || pod == nil || podset.Outdated(pod, l.Pod)) {
-			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", l.Node.ID)
+	why := ""
+	for _, n := range p.existing() {
+		if n.Cluster == topology.Home && n.Roles.Controller && p.started(n) && !p.reachable(n) {
+			why = fmt.Sprintf("controller %d to be restarted with its address for other clusters", n.ID) + p.ifRemoved(n)
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if why != "" && !exists[n.ID] && n.Cluster != topology.Home && !n.Roles.Controller && p.hold[n.ID] == "" {
+		if why != "" && n.Cluster != topology.Home && !n.Roles.Controller && p.hold[n.ID] == "" {
 			p.hold[n.ID] = why
 		}
 	}
 }
 
+// ifRemoved says what a node waits for that stays as it is because its pool was removed; "" if it was not.
+func (p *pass) ifRemoved(n topology.Node) string {
+	if p.pools[n.Pool] != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (KafkaNodePool %s was removed: create it again)", n.Pool)
+}
+
+// startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as can be told. The record of a cluster
+// that is away also lists nodes that wait; controllers never do.
+func (p *pass) startedElsewhere() bool {
+	return slices.ContainsFunc(p.existing(), func(n topology.Node) bool {
+		return n.Cluster != topology.Home && (n.Roles.Controller && p.site(n.Cluster) == nil || p.started(n))
+	})
+}
+
+// started reports whether a node in a Kubernetes cluster that can be read was started. A volume alone may be from before the Kafka was last
+// in one Kubernetes cluster.
+func (p *pass) started(n topology.Node) bool {
+	return p.listing(n) != nil || p.pod(n) != nil || p.config(n) != nil
+}
+
+// reachable reports whether a controller was started with the addresses that the record has. Its StrimziPodSet is written after its
+// ConfigMap: until the set has the hash of that, the pod is only up to date with what was wanted before.
+func (p *pass) reachable(n topology.Node) bool {
+	config, pod, listed := p.config(n), p.pod(n), p.listing(n)
+	return config != nil && pod != nil && listed != nil && !podset.Outdated(pod, listed) &&
+		listed.Annotations[podset.AnnotationConfigHash] == podset.ConfigHash(config.Data[podset.ConfigMapServerConfig]) &&
+		maps.Equal(model.PeersIn(config), p.record.Peers[n.ID])
+}
+
+// listing returns the pod of a node as a StrimziPodSet lists it; nil if none does.
+func (p *pass) listing(n topology.Node) *corev1.Pod {
+	for _, l := range p.listed {
+		if l.Node.ID == n.ID {
+			return l.Pod
+		}
+	}
+	return nil
+}
+
 // restorePeers takes what nodes advertise to each other, and the names in their certificates, from their ConfigMaps if the record is lost:
 // an address that can't be resolved now must not change on nodes that run.
 func (p *pass) restorePeers() {
-	if p.recordMap() != nil {
+	if p.record.Provider != "" { // each record that was written has it
 		return
 	}
 	p.record.Peers, p.record.Names = model.Peers{}, map[int32][]string{}

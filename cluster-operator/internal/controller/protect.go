@@ -12,6 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
 // protect takes volumes and Secrets of CAs from Kubernetes' garbage collector that the user wants to outlive the Kafka. It comes first in a
@@ -35,7 +36,7 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 		case "PersistentVolumeClaim":
 			keep = p.keepsClaim(s.facts.Claim(key.Name))
 		case "Secret":
-			keep = p.keepsCA(key.Name)
+			keep = s.cluster == topology.Home && p.keepsCA(key.Name) // copies elsewhere go with their anchor
 		}
 		if keep && ownedBy(o, s.owner.UID) {
 			keys = append(keys, key)

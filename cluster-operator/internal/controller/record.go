@@ -21,6 +21,8 @@ type record struct {
 	// Peers are the endpoints that nodes advertise, and Provider is the network provider that made them.
 	Peers    model.Peers `json:"peers"`
 	Provider string      `json:"provider"`
+	// Central is the id of the central cluster.
+	Central string `json:"central,omitempty"`
 	// Names are the names from the network provider in the certificates of nodes.
 	Names map[int32][]string `json:"names,omitempty"`
 	// Planned are the planned objects of kinds that the operator itself does not create.
@@ -79,7 +81,7 @@ func (p *pass) recall() {
 // writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
 func (p *pass) writeRecord(ctx context.Context) error {
 	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Names: p.record.Names,
-		Provider: p.Stretching.ProviderName, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
+		Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r

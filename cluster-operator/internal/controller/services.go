@@ -45,8 +45,8 @@ func (p *pass) services(ctx context.Context) error {
 		return err
 	}
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
-	maps.Copy(p.input.Endpoints.Hold, p.hold)
 	p.keepUnaddressed()
+	maps.Copy(p.input.Endpoints.Hold, p.hold)
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
 		if err := p.writeRecord(ctx); err != nil {
@@ -94,11 +94,17 @@ func (p *pass) keepClass(s *site, wanted *corev1.Service) {
 	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
 }
 
-// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs.
+// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs. Before a
+// Kafka is in several Kubernetes clusters, its nodes wait for addresses that are not in use yet, and without its ConfigMap a node would
+// never get them.
 func (p *pass) keepUnaddressed() {
 	p.input.Endpoints.Keep = map[int32]bool{}
+	inUse := len(p.record.Peers) > 0 || p.startedElsewhere()
 	for _, l := range p.listed {
 		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
+		if held := p.hold[l.Node.ID]; held != "" && inUse {
+			why, unknown = held, true
+		}
 		if unknown && p.config(l.Node) == nil {
 			p.log.Info("Keeping a node as it is until its addresses are known", "node", l.Node.ID, "waitsFor", why)
 			p.input.Endpoints.Keep[l.Node.ID] = true
@@ -111,7 +117,7 @@ func (p *pass) keepUnaddressed() {
 func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
-		Away: slices.Sorted(maps.Keys(p.away)), Now: p.Now(), Patience: p.AddressTimeout,
+		Now: p.Now(), Patience: p.AddressTimeout,
 	}
 	for _, s := range p.sites {
 		world.Services[s.cluster] = map[string]*corev1.Service{}
@@ -135,20 +141,25 @@ func (p *pass) world(ctx context.Context) (model.World, error) {
 			}
 		}
 	}
+	world.Away = slices.Sorted(maps.Keys(p.away))
 	return world, nil
 }
 
-// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet.
+// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet, or its cluster is away.
 func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
 	pod := p.pod(n)
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil, nil
 	}
-	node := &corev1.Node{}
-	if err := p.site(n.Cluster).cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
+	node, s := &corev1.Node{}, p.site(n.Cluster)
+	err := s.cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil && s.cluster != topology.Home:
+		p.drop(s, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err))
+		return nil, nil
+	case err != nil:
 		return nil, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err)
 	}
 	return node, nil

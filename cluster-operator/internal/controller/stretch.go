@@ -117,6 +117,9 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if p.record, err = p.readRecord(); err != nil {
 		return err
 	}
+	if err := p.checkName(); err != nil {
+		return err
+	}
 	opened := p.openAll(ctx)
 	if err := p.findOwner(opened); err != nil {
 		return err
@@ -124,7 +127,7 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	for _, s := range opened {
 		err := s.checkPlace()
 		if err == nil {
-			err = p.readRemote(ctx, s)
+			err = p.readSite(ctx, s)
 		}
 		if err != nil {
 			p.lose(s.cluster, s.member.Status(), err)
@@ -155,13 +158,6 @@ func (p *pass) concerns(s *site) bool {
 		}
 	}
 	return false
-}
-
-// readRemote reads what the Kafka has in another Kubernetes cluster.
-func (p *pass) readRemote(ctx context.Context, s *site) error {
-	ctx, cancel := p.Stretching.watching(ctx)
-	defer cancel()
-	return unwatched(ctx, p.readSite(ctx, s))
 }
 
 // lose notes that nothing can be said or done in a Kubernetes cluster in this pass.

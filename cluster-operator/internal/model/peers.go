@@ -17,6 +17,8 @@ type Found struct {
 	Names []string
 	// Waits describes what Endpoints wait for.
 	Waits string
+	// Hint is appended to what waits for the node's certificate.
+	Hint string
 	// Exists reports that the node runs, or is about to; such a node shows its certificate to others.
 	Exists bool
 	// Certified reports that the certificate which the node serves is for all hosts of Endpoints.
@@ -60,7 +62,8 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 			continue
 		case f.Exists && !within(hosts(at), hosts(inUse[n.ID])) && !f.Certified:
 			ready = false
-			r.Waits = append(r.Waits, fmt.Sprintf("node %d does not serve a certificate for %s yet", n.ID, strings.Join(hosts(at), ", ")))
+			r.Waits = append(r.Waits, fmt.Sprintf("node %d does not serve a certificate for %s yet%s", n.ID, strings.Join(hosts(at), ", "),
+				f.Hint))
 		}
 		wanted[n.ID] = at
 	}

@@ -49,6 +49,7 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps", least: 100_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps", least: 1_000_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps", least: 100_000},
+	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfConversions", what: "steps", least: 3000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputs", what: "edits", least: 8000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputsOfStretchedKafkas", what: "inputs", least: 2000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestAnAPIServerTakesRandomInputs", what: "inputs", least: 200},

@@ -1,0 +1,203 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+// The tests in this file play with the API servers of histories, which are quick.
+
+// formInMemory creates a Kafka with a node in each Kubernetes cluster, after a user edits it, and waits until it is ready.
+func formInMemory(t *testing.T, edit func(*v1.Kafka)) *stretched {
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	edit(k)
+	h.must(h.k8s.Create(t.Context(), k))
+	for _, id := range []string{"central", "east", "west"} {
+		h.targets[id] = id
+		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
+	}
+	h.rest()
+	if ready := h.centrals[0].ready(); ready.Status != v1.ConditionTrue {
+		h.failf("the Kafka is not ready: %+v", ready)
+	}
+	return h
+}
+
+func untouched(*v1.Kafka) {}
+
+// leader is the operator that acts.
+func (h *stretched) leader() *operator { return h.centrals[0].operators[0] }
+
+// snapshot returns the versions of all objects in all Kubernetes clusters, except the users' ones.
+func (h *stretched) snapshot() map[string]string {
+	all := map[string]string{}
+	for _, s := range h.servers {
+		for key, o := range s.objects {
+			if !strings.HasPrefix(key.Kind, "Kafka") {
+				all[s.id+" "+key.Kind+" "+key.Name] = o.GetResourceVersion()
+			}
+		}
+	}
+	return all
+}
+
+func TestSecretsOfCAsThatOutliveTheKafkaAreAtRest(t *testing.T) {
+	g := NewWithT(t)
+	kept := &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
+	h := formInMemory(t, func(k *v1.Kafka) { k.Spec.ClusterCa, k.Spec.ClientsCa = kept, kept })
+	before := h.snapshot()
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.snapshot()).To(Equal(before))
+	ca := facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca-cert"}
+	g.Expect(h.servers[0].objects[ca].GetOwnerReferences()).To(BeEmpty())
+	g.Expect(h.servers[2].objects[ca].GetOwnerReferences()).To(HaveLen(1), "it goes with the anchor")
+}
+
+func TestACentralClusterKeepsItsNameWhileAllOthersAreAway(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	o := h.leader()
+	h.start(o) // as after a restart, no cluster is connected yet
+	o.links["east"].lost, o.links["west"].lost = true, true
+	o.r.Stretching.Central = "other"
+	pool := h.object(facts.Key{Kind: "KafkaNodePool", Name: "central"}).DeepCopyObject().(*v1.KafkaNodePool)
+	pool.Annotations[v1.AnnotationTargetCluster] = "other"
+	h.must(h.k8s.Update(t.Context(), pool))
+	before := h.snapshot()
+	_, _ = h.pass(o, -1)
+	g.Expect(h.snapshot()).To(Equal(before))
+	g.Expect(h.centrals[0].ready()).To(And(HaveField("Reason", "CentralClusterRenamed"),
+		HaveField("Message", ContainSubstring("STRIMZI_CENTRAL_CLUSTER_ID back to 'central'"))))
+}
+
+func TestACentralClusterIsRenamedBeforeThereAreOthers(t *testing.T) {
+	g := NewWithT(t)
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	h.must(h.k8s.Create(t.Context(), k))
+	h.targets["a"] = "central"
+	h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
+	h.rest()
+	pool := h.object(facts.Key{Kind: "KafkaNodePool", Name: "a"}).DeepCopyObject().(*v1.KafkaNodePool)
+	pool.Annotations[v1.AnnotationTargetCluster] = "other"
+	h.must(h.k8s.Update(t.Context(), pool))
+	h.leader().r.Stretching.Central = "other"
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+}
+
+// blind is a member whose credentials don't permit to list a kind.
+type blind struct {
+	Member
+	kind string
+}
+
+func (b blind) Reader() client.Reader { return unlistable{b.Member.Reader(), b.kind} }
+
+func TestKubernetesNodesThatMayNotBeListedHangNoPass(t *testing.T) {
+	for name, edit := range map[string]func(*v1.Kafka){
+		"the network provider reads them": untouched,
+		"a listener reads them": func(k *v1.Kafka) {
+			k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
+				v1.Listener{Name: "outside", Port: 9094, Type: v1.ListenerNodePort, TLS: true})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, edit)
+			r, members := h.leader().r, h.leader().r.Stretching.Members()
+			r.Stretching.WatchTimeout = 100 * time.Millisecond
+			for i, m := range members {
+				if m.ID() == "east" {
+					members[i] = blind{m, "Node"}
+				}
+			}
+			r.Stretching.Members = func() []Member { return members }
+			h.told = append(h.told, h.carryOut(changeHeap, ""))
+			h.acting = h.leader()
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			_, err := r.Reconcile(ctx, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(h.centrals[0].ready()).To(And(HaveField("Reason", "ClusterFailed"), HaveField("Message", And(
+				ContainSubstring("In cluster 'east'"), ContainSubstring("*v1.Node Informer"), ContainSubstring("don't permit to list and watch it")))))
+			g.Expect(h.centrals[0].ready().Status).To(Equal(v1.ConditionFalse))
+		})
+	}
+}
+
+func TestASweepKeepsWhatADeletionWasToKeep(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	// The garbage collector has taken the Kafka off its record, and a user takes the finalizer off, because a cluster is away.
+	record := h.object(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}).DeepCopyObject().(*corev1.ConfigMap)
+	record.OwnerReferences = nil
+	h.must(h.k8s.Update(t.Context(), record))
+	kafka := h.centrals[0].kafka()
+	kafka.Finalizers = nil
+	h.must(h.k8s.Update(t.Context(), kafka))
+	h.must(h.k8s.Delete(t.Context(), kafka))
+	for range 4 {
+		_, err := h.pass(h.leader(), -1)
+		g.Expect(err).NotTo(HaveOccurred())
+		h.now = h.now.Add(2 * h.leader().r.Interval)
+	}
+	for _, s := range h.servers[2:4] {
+		g.Expect(s.objects).To(HaveKey(anchorKey), s.id)
+	}
+	h.servers[0].terminate(facts.Key{Kind: "ConfigMap", Name: record.Name})
+	for range 2 {
+		_, err := h.pass(h.leader(), -1)
+		g.Expect(err).NotTo(HaveOccurred())
+		h.now = h.now.Add(2 * h.leader().r.Interval)
+	}
+	g.Expect(h.servers[2].objects).NotTo(HaveKey(anchorKey), "without its record it is a Kafka that was just deleted")
+}
+
+func TestNodesKeepTheirAddressesThoughTheRecordIsEmpty(t *testing.T) {
+	for _, text := range []string{"", "{}"} {
+		t.Run(text, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			configs := func() (all []string) {
+				for i, s := range []*apiServer{h.servers[0], h.servers[2], h.servers[3]} {
+					name := []string{"my-cluster-central-0", "my-cluster-east-1", "my-cluster-west-2"}[i]
+					config := s.objects[facts.Key{Kind: "ConfigMap", Name: name}].object().(*corev1.ConfigMap)
+					all = append(all, config.Data["server.config"])
+				}
+				return all
+			}
+			before := configs()
+			honest := h.leader().r.Stretching.Provider
+			h.leader().r.Stretching.Provider = liar{honest, nil, func(r network.Resolution) network.Resolution {
+				delete(r.Endpoints, 1)
+				r.Pending[1] = "Service my-cluster-east-1-nodeport has no node port yet"
+				return r
+			}}
+			record := h.object(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}).DeepCopyObject().(*corev1.ConfigMap)
+			record.Data[recordKey] = text
+			h.must(h.k8s.Update(t.Context(), record))
+			h.rest()
+			g.Expect(configs()).To(Equal(before))
+			h.leader().r.Stretching.Provider = honest
+			h.rest()
+			g.Expect(configs()).To(Equal(before))
+		})
+	}
+}
