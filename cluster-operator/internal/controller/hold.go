@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,10 +14,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
+// holdOf returns why the roller keeps off the nodes of a StrimziPodSet, "" if it does not: "false" is no hold, and an empty value is one.
+func holdOf(set *podset.StrimziPodSet) string {
+	why, annotated := set.Annotations[podset.AnnotationHold]
+	if !annotated || why == "false" {
+		return ""
+	}
+	return cmp.Or(why, "true")
+}
+
 // holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
 func (s *site) holdPaused(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
-		if _, held := set.Annotations[podset.AnnotationHold]; held {
+		if holdOf(set) != "" {
 			continue
 		}
 		if err := s.setHold(ctx, set, model.HoldPaused); err != nil {
@@ -73,13 +83,13 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 			}
 		}
 		for _, set := range s.facts.PodSets() {
-			why := set.Annotations[podset.AnnotationHold]
-			if going[set.Name] && (why == "" || why == model.HoldPaused) {
-				why = model.HoldVolume
+			var err error
+			if why := holdOf(set); going[set.Name] && (why == "" || why == model.HoldPaused) {
+				err = s.setHold(ctx, set, model.HoldVolume)
 			} else if !going[set.Name] && why == model.HoldVolume {
-				why = ""
+				err = s.setHold(ctx, set, "")
 			}
-			if err := s.setHold(ctx, set, why); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -106,9 +116,6 @@ func (s *site) deletedClaims(l facts.ListedPod) (claims []*corev1.PersistentVolu
 
 // setHold sets the reason why the roller keeps off the nodes of a StrimziPodSet, "" if it need not.
 func (s *site) setHold(ctx context.Context, set *podset.StrimziPodSet, why string) error {
-	if set.Annotations[podset.AnnotationHold] == why {
-		return nil
-	}
 	changed := set.DeepCopy()
 	if why == "" {
 		delete(changed.Annotations, podset.AnnotationHold)

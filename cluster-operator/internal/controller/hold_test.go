@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -11,12 +12,18 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// hold returns why the roller keeps off the nodes of a pool.
-func (w *world) hold(pool string) string {
+// set returns the StrimziPodSet of a pool.
+func (w *world) set(pool string) *podset.StrimziPodSet {
 	w.t.Helper()
 	set := &podset.StrimziPodSet{}
 	w.get(set, "my-cluster-"+pool)
-	return set.Annotations[podset.AnnotationHold]
+	return set
+}
+
+// hold returns why the roller keeps off the nodes of a pool.
+func (w *world) hold(pool string) string {
+	w.t.Helper()
+	return w.set(pool).Annotations[podset.AnnotationHold]
 }
 
 // deleteVolume deletes the claim of a node, which Kubernetes keeps as long as the pod runs.
@@ -29,6 +36,24 @@ func (w *world) deleteVolume(name string) *corev1.PersistentVolumeClaim {
 	w.Expect(w.k8s.Delete(w.t.Context(), claim)).To(Succeed())
 	w.get(claim, name)
 	return claim
+}
+
+// putOnHold annotates the StrimziPodSet of a pool as a user does.
+func (w *world) putOnHold(pool, why string) {
+	w.t.Helper()
+	set := w.set(pool)
+	set.Annotations[podset.AnnotationHold] = why
+	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
+}
+
+func TestAPauseHoldsNodesWhoseHoldHasNoEffect(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.putOnHold("pool", "false")
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+	w.reconcile()
+	w.Expect(w.hold("pool")).To(Equal("reconciliation of the Kafka is paused"))
 }
 
 func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
@@ -73,13 +98,18 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.hold("pool")).To(Equal(why))
 	})
-	t.Run("and the hold of a user stays", func(t *testing.T) {
+	for _, own := range []string{"ann replaces a disk", ""} {
+		t.Run(fmt.Sprintf("and the hold %q of a user stays", own), func(t *testing.T) {
+			w, _ := begin(t)
+			w.putOnHold("pool", own)
+			w.reconcile()
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationHold, own))
+		})
+	}
+	t.Run("also if the user's hold has no effect", func(t *testing.T) {
 		w, _ := begin(t)
-		set := &podset.StrimziPodSet{}
-		w.get(set, "my-cluster-pool")
-		set.Annotations[podset.AnnotationHold] = "ann replaces a disk"
-		w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+		w.putOnHold("pool", "false")
 		w.reconcile()
-		w.Expect(w.hold("pool")).To(Equal("ann replaces a disk"))
+		w.Expect(w.hold("pool")).To(Equal(why))
 	})
 }
