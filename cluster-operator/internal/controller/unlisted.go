@@ -16,12 +16,16 @@ import (
 
 // existing returns the nodes that exist: those that StrimziPodSets list, those of Kubernetes clusters that are away, and those that only
 // lack their StrimziPodSet.
-func (p *pass) existing() []topology.Node {
+func (p *pass) existing() []topology.Node { return slices.Concat(p.known(), p.unlisted) }
+
+// known returns the nodes that this Kafka surely made, not an earlier one: those that StrimziPodSets list, and those of Kubernetes clusters
+// that are away.
+func (p *pass) known() []topology.Node {
 	var nodes []topology.Node
 	for _, l := range p.listed {
 		nodes = append(nodes, l.Node)
 	}
-	return slices.Concat(nodes, p.remembered, p.unlisted)
+	return slices.Concat(nodes, p.remembered)
 }
 
 // existingIDs returns the ids of the nodes that exist.
