@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -94,12 +95,13 @@ func (p *pass) keepClass(s *site, wanted *corev1.Service) {
 	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
 }
 
-// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs.
+// keepUnaddressed keeps ready nodes as they are that lost their ConfigMap together with an object that had an address of theirs. The pod of
+// any other node may wait for the ConfigMap.
 func (p *pass) keepUnaddressed() {
 	p.input.Endpoints.Keep = map[int32]bool{}
 	for _, l := range p.listed {
 		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
-		if unknown && p.config(l.Node) == nil {
+		if pod := p.pod(l.Node); unknown && p.config(l.Node) == nil && pod != nil && pod.DeletionTimestamp == nil && podset.IsReady(pod) {
 			p.log.Info("Keeping a node as it is until its addresses are known", "node", l.Node.ID, "waitsFor", why)
 			p.input.Endpoints.Keep[l.Node.ID] = true
 			p.updating(l.Set.Name)
