@@ -23,16 +23,19 @@ import (
 // exist are changed together with the nodes: see changeServices.
 func (p *pass) services(ctx context.Context) error {
 	err := p.eachHost(func(s *site) error {
-		s.entrances = p.entrances(s)
-		for _, o := range s.entrances {
+		var refused []model.Object
+		for _, o := range p.entrances(s) {
 			if key := facts.KeyOf(o); s.facts.Objects[key] != nil {
 				s.kept[key] = true
+			} else if err := p.apply(ctx, s, o); rejected(err) {
+				refused = append(refused, o) // another Service may have its node port until it is changed
 				continue
-			}
-			if err := p.apply(ctx, s, o); err != nil {
+			} else if err != nil {
 				return err
 			}
+			s.entrances = append(s.entrances, o)
 		}
+		s.entrances = append(s.entrances, refused...)
 		return nil
 	})
 	if err != nil {
@@ -63,7 +66,7 @@ func (p *pass) services(ctx context.Context) error {
 }
 
 // changeServices changes the Services and Ingresses that exist, right before the nodes: if something keeps the nodes as they are, clients
-// reach them where they did.
+// reach them where they did. Those that could not be made come last.
 func (p *pass) changeServices(ctx context.Context) error {
 	return p.eachHost(func(s *site) error { return p.applyAll(ctx, s, s.entrances) })
 }

@@ -40,7 +40,7 @@ type site struct {
 	claims []string
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
-	// entrances are the wanted Services and Ingresses.
+	// entrances are the wanted Services and Ingresses, in the order in which they are changed.
 	entrances []model.Object
 	// observed are the objects that the network provider sees.
 	observed []network.Object
