@@ -68,12 +68,16 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 }
 
 // holdVolumes keeps the roller off the nodes of a StrimziPodSet while a volume of one of them is being deleted: Kubernetes keeps the volume
-// only as long as the pod runs, and a restart would start the node empty.
+// only as long as the pod runs, and a restart would start the node empty. An empty volume that is to go needs no hold, which would also
+// keep the roller from having the broker cordon it.
 func (p *pass) holdVolumes(ctx context.Context) error {
 	return p.each(func(s *site) error {
 		going := map[string]bool{}
 		for _, l := range p.listed {
 			for _, claim := range s.deletedClaims(l) {
+				if p.empty[claim.Name] {
+					continue
+				}
 				going[l.Set.Name] = true
 				p.warnOf(l.Node.Pool, "VolumeBeingDeleted", fmt.Sprintf("PersistentVolumeClaim %s is being deleted while node %d uses it. "+
 					"Its data is lost when pod %s stops, so no pod of StrimziPodSet %s is restarted until then. If other nodes have all its data, "+

@@ -10,6 +10,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // set returns the StrimziPodSet of a pool.
@@ -112,4 +113,37 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.hold("pool")).To(Equal(why))
 	})
+}
+
+// A volume that is to go, and is empty, keeps no node from being restarted, and its hold not the configuration from keeping replicas off.
+func TestAnEmptyVolumeGoesThoughItsClaimWasDeletedBefore(t *testing.T) {
+	w := newWorld(t)
+	w.brokers.metadata = 30 // 4.3-IV0
+	pool := nodePool("pool", 2, v1.RoleBroker)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0, false), disk(1, false)}}
+	w.create(newKafka(), pool, nodePool("voters", 1, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.start("voters")
+	w.reconcile() // the operator learns the metadata version
+	reports := func(replicas int, cordoned bool) {
+		w.brokers.dirs = map[int32][]kafka.LogDir{}
+		for id := range int32(2) {
+			w.brokers.dirs[id] = []kafka.LogDir{{Path: dirOf(id, 0), Replicas: 5}, {Path: dirOf(id, 1), Replicas: replicas, Cordoned: cordoned}}
+		}
+	}
+	reports(1, false)
+	w.deleteVolume("data-1-my-cluster-pool-1")
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
+	w.reconcile()
+	w.Expect(w.hold("pool")).NotTo(BeEmpty())
+	reports(0, false)
+	w.reconcile()
+	w.Expect(w.conditions()).To(blockedBy("it is being cordoned"))
+	w.Expect(w.hold("pool")).To(BeEmpty(), "the roller changes no configuration of a node on hold")
+	reports(0, true)
+	w.reconcile()
+	w.reconcile()
+	w.Expect(w.pods("pool")["my-cluster-pool-1"].Spec.Volumes).NotTo(ContainElement(HaveField("Name", "data-1")))
+	w.Expect(w.hold("pool")).To(BeEmpty())
 }

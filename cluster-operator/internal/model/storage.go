@@ -109,6 +109,9 @@ func (v volume) class(node int32) *string {
 	return v.Class
 }
 
+// ClaimOf names the PersistentVolumeClaim of one of several volumes of a pod.
+func ClaimOf(id int32, pod string) string { return volumeName(id, true) + "-" + pod }
+
 // claims returns the PersistentVolumeClaims of a node. Only a claim that should be deleted with the node has an owner.
 func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, error) {
 	var list []*corev1.PersistentVolumeClaim
