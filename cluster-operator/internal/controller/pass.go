@@ -114,6 +114,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"certificates", p.certificates, false},
 		{"services of nodes", p.changeServices, true},
 		{"nodes", p.nodes, true},
+		{"mark removed volumes", p.markRemoved, false},
 		{"placement", p.warnOfWaiting, false},
 		{"entity operator", p.entityOperator, false},
 		{"remove what is not wanted", p.prune, false},

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
@@ -140,7 +141,7 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOver(t *testing.T) {
 	w.create(newKafka(), other)
 	w.reconcile()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
-		ContainSubstring("PersistentVolumeClaim "+w.namespace+"/data-my-cluster-pool-0 is left of an earlier Kafka my-cluster"))))
+		HavePrefix("PersistentVolumeClaims data-my-cluster-pool-0, data-my-cluster-pool-1 are left of an earlier Kafka "+w.namespace))))
 	w.keepsClaims("pool", 2)
 
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"} })
@@ -175,7 +176,7 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOverBesideAnotherPool(t *testing.T) 
 	refused := func(w *world) {
 		w.reconcile()
 		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
-			ContainSubstring("data-my-cluster-brokers-0 is left of an earlier Kafka my-cluster"))))
+			ContainSubstring("data-my-cluster-brokers-0, data-my-cluster-brokers-1 are left of an earlier Kafka"))))
 		w.keepsClaims("brokers", 2)
 	}
 	other := func() *v1.KafkaNodePool {
@@ -216,8 +217,14 @@ func TestAVolumeOfANodeThatLeftIsOnlyReported(t *testing.T) {
 	w.reconcile()
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
 	w.reconcile()
+	for _, name := range []string{"data-0-my-cluster-pool-2", "data-1-my-cluster-pool-2"} { // as earlier versions left them
+		claim := &corev1.PersistentVolumeClaim{}
+		w.get(claim, name)
+		delete(claim.Annotations, model.AnnotationRemoved)
+		w.Expect(w.k8s.Update(t.Context(), claim)).To(Succeed())
+	}
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
 	w.reconcile()
 	w.Expect(w.podNames("pool")).To(HaveLen(2))
-	w.Expect(w.conditions()).To(blockedBy("does not use PersistentVolumeClaim data-1-my-cluster-pool-2"))
+	w.Expect(w.conditions()).To(blockedBy("Nodes do not use PersistentVolumeClaims data-1-my-cluster-pool-2 of earlier nodes"))
 }

@@ -38,6 +38,8 @@ type site struct {
 	applier *apply.Applier
 	// claims are the names of the PersistentVolumeClaims there that are the Kafka's.
 	claims []string
+	// needed are those of them whose volumes were not removed.
+	needed []string
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
 	// entrances are the wanted Services and Ingresses, in the order in which they are changed.

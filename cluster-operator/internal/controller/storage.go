@@ -90,37 +90,6 @@ func (p *pass) claimSizes() map[string]map[string]resource.Quantity {
 	return sizes
 }
 
-// checkLeftVolumes looks for volumes that the wanted nodes would not mount. If they are those of an earlier Kafka, the nodes would start
-// without its data. A node that left this one has no data, so what it left is only reported.
-func (p *pass) checkLeftVolumes() error {
-	exists, runs := p.existingIDs(), map[string]bool{}
-	for _, n := range p.known() {
-		runs[n.Pool] = true
-	}
-	for _, n := range p.input.Topology.Nodes() {
-		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
-		if exists[n.ID] || pool == nil || s == nil {
-			continue
-		}
-		volume := model.Unmounted(p.podName(n), nil, s.claims, pool.Spec.Storage)
-		if volume == "" {
-			continue
-		}
-		claim := s.facts.Claim(volume + "-" + p.podName(n))
-		if runs[n.Pool] || len(runs) > 0 && !claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp) {
-			p.warnOf(n.Pool, "KafkaStorage", fmt.Sprintf("Node %d does not use PersistentVolumeClaim %s of an earlier node of that id: "+
-				".spec.storage of KafkaNodePool %s/%s does not have that volume. Delete the claim if nobody needs its data", n.ID, claim.Name,
-				pool.Namespace, pool.Name))
-			continue
-		}
-		return stalled("KafkaStorage", "PersistentVolumeClaim %s/%s is left of an earlier Kafka %s, and .spec.storage of KafkaNodePool %s does "+
-			"not have that volume, so node %d would start without its data: nothing is created. Set .spec.storage to that of the earlier "+
-			"Kafka, and change it when the nodes run. If nobody needs the data, delete the claim", pool.Namespace, claim.Name, p.kafka.Name,
-			pool.Name, n.ID)
-	}
-	return nil
-}
-
 // storageOf returns the storage of the nodes of a StrimziPodSet. If somebody removed the annotation with it, it is the desired storage,
 // provided that the nodes have its volumes.
 func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.Storage, error) {

@@ -176,10 +176,10 @@ func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
 			continue
 		}
 		s := p.site(n.Cluster)
-		if volume := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.claims, pool.Spec.Storage); volume != "" {
+		if volumes := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.needed, pool.Spec.Storage); len(volumes) > 0 {
 			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
 				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
-				p.kafka.Name, n.Pool, n.ID, volume, pool.Name)
+				p.kafka.Name, n.Pool, n.ID, strings.Join(volumes, ", "), pool.Name)
 		}
 	}
 	return nil
