@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -14,13 +16,13 @@ import (
 
 // A running node keeps its addresses though what had them is gone.
 
-// balance gives each load balancer of listener out an address.
-func (w *world) balance() {
+// balance gives load balancers their addresses, all of them unless it gets names.
+func (w *world) balance(names ...string) {
 	w.t.Helper()
 	services := &corev1.ServiceList{}
 	w.Expect(w.k8s.List(w.t.Context(), services, client.InNamespace(w.namespace))).To(Succeed())
 	for _, s := range services.Items {
-		if s.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		if s.Spec.Type == corev1.ServiceTypeLoadBalancer && (len(names) == 0 || slices.Contains(names, s.Name)) {
 			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: s.Name + ".example.com"}}
 			w.Expect(w.k8s.Status().Update(w.t.Context(), &s)).To(Succeed())
 		}
@@ -104,4 +106,55 @@ func TestNodesKeepTheirAddressesThoughTheRecordIsLost(t *testing.T) {
 	w.settle()
 	w.Expect(settings()).To(Equal(before))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// A listener that becomes one with load balancers is served as before until all of these have addresses.
+func TestAListenerChangesItsTypeInOneRestart(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort, TLS: true})
+	w.create(k, nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.reconcile()
+	w.start("pool")
+	before := w.pods("pool")
+	w.Expect(w.config("my-cluster-pool-1")).To(ContainSubstring("OUT-9095"))
+	w.now = w.now.Add(2 * time.Minute) // the Services are older than nodes wait for their addresses
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Type = v1.ListenerLoadBalancer })
+	for range 3 {
+		w.reconcile()
+		w.Expect(w.pods("pool")).To(Equal(before))
+	}
+	w.balance("my-cluster-kafka-out-bootstrap")
+	w.balance("my-cluster-pool-out-0")
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.balance()
+	w.reconcile()
+	after := w.pods("pool")
+	for name := range after {
+		w.Expect(after[name]).NotTo(Equal(before[name]))
+		w.Expect(w.config(name)).To(ContainSubstring("-out-%s.example.com", name[len(name)-1:]))
+	}
+	w.now = w.now.Add(2 * time.Minute)
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(after))
+}
+
+func TestAListenerThatNeverGetsAnAddressIsNotWaitedForForEver(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.reconcile()
+	w.start("pool")
+	before := w.pods("pool")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Type = v1.ListenerLoadBalancer })
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.now = w.now.Add(2 * time.Minute)
+	w.reconcile()
+	w.Expect(w.pods("pool")).NotTo(Equal(before))
+	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("OUT-9095"))
 }

@@ -50,7 +50,9 @@ func (p *pass) services(ctx context.Context) error {
 	}
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
 	maps.Copy(p.input.Endpoints.Hold, p.hold)
+	p.input.Endpoints.Keep = map[int32]bool{}
 	p.keepUnaddressed()
+	p.keepRetyped()
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
 		if err := p.writeRecord(ctx); err != nil {
@@ -59,7 +61,7 @@ func (p *pass) services(ctx context.Context) error {
 	}
 	p.status.Endpoints = &p.input.Endpoints
 	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
-		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
+		p.warn("ListenerNotReady", p.notReady(listener))
 		p.requeueAfter(10 * time.Second)
 	}
 	return nil
@@ -98,10 +100,42 @@ func (p *pass) keepClass(s *site, wanted *corev1.Service) {
 	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
 }
 
+// notReady says what a listener waits for.
+func (p *pass) notReady(listener string) string {
+	return fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener])
+}
+
+// patient reports whether nodes still wait for what a listener waits for.
+func (p *pass) patient(listener string) bool {
+	message := p.notReady(listener)
+	for _, c := range p.kafka.Status.Conditions {
+		since, err := time.Parse(time.RFC3339Nano, c.LastTransitionTime)
+		if c.Reason == "ListenerNotReady" && c.Message == message && err == nil {
+			return p.Now().Sub(since) < p.AddressTimeout
+		}
+	}
+	return true
+}
+
+// keepRetyped keeps nodes as they are that run with another type of a listener than the user wants now, until it is known where all of them
+// are reached: without it, they would cut clients off.
+func (p *pass) keepRetyped() {
+	for listener, nodes := range p.input.Endpoints.Retyped {
+		if p.input.Endpoints.Waiting[listener] == "" || !p.patient(listener) {
+			continue
+		}
+		for _, l := range p.listed {
+			if slices.Contains(nodes, l.Node.ID) {
+				p.input.Endpoints.Keep[l.Node.ID] = true
+				p.updating(l.Set.Name)
+			}
+		}
+	}
+}
+
 // keepUnaddressed keeps ready nodes as they are that lost their ConfigMap together with an object that had an address of theirs. The pod of
 // any other node may wait for the ConfigMap.
 func (p *pass) keepUnaddressed() {
-	p.input.Endpoints.Keep = map[int32]bool{}
 	for _, l := range p.listed {
 		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
 		if pod := p.pod(l.Node); unknown && p.config(l.Node) == nil && pod != nil && pod.DeletionTimestamp == nil && podset.IsReady(pod) {
