@@ -83,7 +83,14 @@ func (p *pass) renew(ctx context.Context) error {
 	if err := p.writeLeaves(ctx, plan); err != nil {
 		return err
 	}
-	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
+	p.status.ClusterCA, p.status.Served = string(plan.ClusterCA.CertPEM), map[string]bool{}
+	for _, n := range running.Nodes() {
+		if secret := p.home().facts.Secret(running.PodName(n)); secret != nil {
+			for _, data := range secret.Data {
+				p.status.Served[string(data)] = true
+			}
+		}
+	}
 	return p.each(func(s *site) error {
 		if len(s.facts.PodSets()) == 0 {
 			return nil
