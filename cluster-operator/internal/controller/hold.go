@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,8 +52,10 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 				continue
 			}
 			live := &podset.StrimziPodSet{}
-			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
-				return client.IgnoreNotFound(err)
+			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); apierrors.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return err
 			}
 			if !has(live) {
 				continue

@@ -1,12 +1,16 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -55,6 +59,30 @@ func TestAPauseHoldsNodesWhoseHoldHasNoEffect(t *testing.T) {
 	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
 	w.reconcile()
 	w.Expect(w.hold("pool")).To(Equal("reconciliation of the Kafka is paused"))
+}
+
+func TestASetThatIsGoneKeepsNoOtherOnHold(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker), nodePool("b", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+	w.reconcile()
+	w.Expect(w.hold("b")).NotTo(BeEmpty())
+	w.edit(func(k *v1.Kafka) {
+		k.Annotations = nil
+		k.Spec.Kafka.Version = "1.0" // the pass ends before it writes sets
+	})
+	live, ok := w.k8s.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	w.r.Live = interceptor.NewClient(live, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if key.Name == "my-cluster-a" { // the cache is behind
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "strimzipodsets"}, key.Name)
+			}
+			return c.Get(ctx, key, o, opts...)
+		}})
+	w.reconcile()
+	w.Expect(w.hold("b")).To(BeEmpty())
 }
 
 func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
