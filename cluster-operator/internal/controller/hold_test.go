@@ -43,6 +43,15 @@ func (w *world) deleteVolume(name string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
+// schedule gives a pod its Kubernetes node, as the scheduler does.
+func (w *world) schedule(name string) {
+	w.t.Helper()
+	pod := &corev1.Pod{}
+	w.get(pod, name)
+	w.Expect(w.k8s.SubResource("binding").Create(w.t.Context(), pod, &corev1.Binding{
+		Target: corev1.ObjectReference{Kind: "Node", Name: "somewhere"}})).To(Succeed())
+}
+
 // putOnHold annotates the StrimziPodSet of a pool as a user does.
 func (w *world) putOnHold(pool, why string) {
 	w.t.Helper()
@@ -97,8 +106,18 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 		w.start("pool")
 		w.reconcile()
 		w.Expect(w.hold("pool")).To(BeEmpty())
+		w.schedule("my-cluster-pool-1")
 		return w, w.deleteVolume("data-my-cluster-pool-1")
 	}
+	t.Run("but not if its pod was never scheduled", func(t *testing.T) {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+		w.reconcile()
+		w.start("pool")
+		w.deleteVolume("data-my-cluster-pool-0")
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(BeEmpty())
+	})
 	t.Run("until the pod is gone", func(t *testing.T) {
 		w, claim := begin(t)
 		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
@@ -161,6 +180,7 @@ func TestAnEmptyVolumeGoesThoughItsClaimWasDeletedBefore(t *testing.T) {
 		}
 	}
 	reports(1, false)
+	w.schedule("my-cluster-pool-1")
 	w.deleteVolume("data-1-my-cluster-pool-1")
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
 	w.reconcile()
