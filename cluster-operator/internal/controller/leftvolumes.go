@@ -48,11 +48,14 @@ func (p *pass) checkLeftVolumes() error {
 	return nil
 }
 
-// claimsIn lists the names of claims for a message, up to a maximum.
-func claimsIn(names []string) string {
+// claimsIn lists claims for a message.
+func claimsIn(names []string) string { return "PersistentVolumeClaims " + listOf(names) }
+
+// listOf lists names for a message, up to a maximum.
+func listOf(names []string) string {
 	const most = 10
 	slices.Sort(names)
-	text := "PersistentVolumeClaims " + strings.Join(names[:min(most, len(names))], ", ")
+	text := strings.Join(names[:min(most, len(names))], ", ")
 	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -76,9 +76,17 @@ func (p *pass) changeServices(ctx context.Context) error {
 // entrances are the Services and Ingresses in a Kubernetes cluster.
 func (p *pass) entrances(s *site) []model.Object {
 	var all []model.Object
+	refused := map[string][]string{}
 	for _, service := range model.Services(p.at(s)) {
-		p.keepClass(s, service)
+		if class := s.keepClass(service); class != nil {
+			refused[*class] = append(refused[*class], service.Name)
+		}
 		all = append(all, service)
+	}
+	for _, class := range slices.Sorted(maps.Keys(refused)) {
+		p.warn("LoadBalancerClass", fmt.Sprintf("Services do not get the class %q: Kubernetes does not let anybody change "+
+			".spec.loadBalancerClass. To change it, delete the Services; clients can't use them until they have addresses again: %s", class,
+			listOf(refused[class])))
 	}
 	for _, ingress := range model.Ingresses(p.at(s)) {
 		all = append(all, ingress)
@@ -86,18 +94,16 @@ func (p *pass) entrances(s *site) []model.Object {
 	return all
 }
 
-// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change.
-func (p *pass) keepClass(s *site, wanted *corev1.Service) {
+// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change, and returns the one that is wanted instead; nil
+// if there is none.
+func (s *site) keepClass(wanted *corev1.Service) (refused *string) {
 	live, ok := s.facts.Objects[facts.KeyOf(wanted)].(*corev1.Service)
 	if !ok || live.Spec.Type != corev1.ServiceTypeLoadBalancer || wanted.Spec.Type != corev1.ServiceTypeLoadBalancer ||
 		equality.Semantic.DeepEqual(live.Spec.LoadBalancerClass, wanted.Spec.LoadBalancerClass) {
-		return
+		return nil
 	}
-	if want := wanted.Spec.LoadBalancerClass; want != nil {
-		p.warn("LoadBalancerClass", fmt.Sprintf("Service %s does not get the class %q: Kubernetes does not let anybody change "+
-			".spec.loadBalancerClass. To change it, delete the Service; clients can't use it until it has an address again", wanted.Name, *want))
-	}
-	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
+	refused, wanted.Spec.LoadBalancerClass = wanted.Spec.LoadBalancerClass, live.Spec.LoadBalancerClass
+	return refused
 }
 
 // notReady says what a listener waits for.

@@ -73,7 +73,8 @@ func TestALoadBalancerKeepsItsClass(t *testing.T) {
 		Configuration: &v1.ListenerConfiguration{Class: "example.com/a"}})
 	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	changed := ContainElement(HaveField("Reason", "LoadBalancerClass"))
+	changed := ContainElement(And(HaveField("Reason", "LoadBalancerClass"),
+		HaveField("Message", HaveSuffix("again: my-cluster-kafka-lb-bootstrap, my-cluster-pool-lb-0"))))
 	for _, class := range []string{"example.com/b", ""} {
 		w.edit(func(k *v1.Kafka) {
 			k.Spec.Kafka.Listeners[len(k.Spec.Kafka.Listeners)-1].Configuration.Class = class
