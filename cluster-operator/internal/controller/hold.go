@@ -104,7 +104,7 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 	})
 }
 
-// deletedClaims returns the claims that are being deleted, and that a pod uses now and is to use. A pod that is not scheduled uses none yet.
+// deletedClaims returns the claims that are being deleted, and that a pod uses now and is to use. A pod that is not scheduled uses none.
 func (s *site) deletedClaims(l facts.ListedPod) (claims []*corev1.PersistentVolumeClaim) {
 	running := s.facts.Pods[l.Pod.Name]
 	if l.Node.Cluster != s.cluster || running == nil || running.DeletionTimestamp != nil || running.Spec.NodeName == "" {

@@ -94,8 +94,8 @@ func (p *pass) entrances(s *site) []model.Object {
 	return all
 }
 
-// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change, and returns the one that is wanted instead; nil
-// if there is none.
+// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change, and returns the one that is wanted instead;
+// nil if there is none.
 func (s *site) keepClass(wanted *corev1.Service) (refused *string) {
 	live, ok := s.facts.Objects[facts.KeyOf(wanted)].(*corev1.Service)
 	if !ok || live.Spec.Type != corev1.ServiceTypeLoadBalancer || wanted.Spec.Type != corev1.ServiceTypeLoadBalancer ||

@@ -16,8 +16,8 @@ import (
 // the id of its existing volumes.
 const AnnotationClusterID = "kafka-operators.io/cluster-id"
 
-// AnnotationRemoved is "true" on the PersistentVolumeClaim of a volume that no node needs: the volume was removed from its pool, or its node
-// left. A recreated Kafka object may leave such a claim unused.
+// AnnotationRemoved is "true" on the PersistentVolumeClaim of a volume that no node needs: the volume was removed from its pool, or its
+// node left. A recreated Kafka object may leave such a claim unused.
 const AnnotationRemoved = "kafka-operators.io/removed"
 
 // volume is one data volume of each node of a pool.
