@@ -58,8 +58,8 @@ const (
 	// AnnotationManualRollingUpdate asks for a restart when it is "true": of the pod, or of all pods of the StrimziPodSet. Source: Strimzi;
 	// docs/roller/checklist.md.
 	AnnotationManualRollingUpdate = "strimzi.io/manual-rolling-update"
-	// AnnotationHold keeps the roller from restarting a pod, or all pods of a StrimziPodSet; its value is the reason. "false" has no effect.
-	// Source: this project.
+	// AnnotationHold keeps the roller from restarting a pod, or all pods of a StrimziPodSet, and from changing its configuration; its value is
+	// the reason. "false" has no effect. Source: this project.
 	AnnotationHold = "kafka-operators.io/hold"
 
 	// AnnotationRolledBy on a StrimziPodSet names the component that restarts its pods: the roller if the value is RolledByRoller. Source:

@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -13,25 +16,36 @@ import (
 
 // A running node keeps its addresses though what had them is gone.
 
-func TestANodeKeepsItsListenerThoughServiceAndConfigMapAreDeleted(t *testing.T) {
+// balance gives load balancers their addresses, all of them unless it gets names.
+func (w *world) balance(names ...string) {
+	w.t.Helper()
+	services := &corev1.ServiceList{}
+	w.Expect(w.k8s.List(w.t.Context(), services, client.InNamespace(w.namespace))).To(Succeed())
+	for _, s := range services.Items {
+		if s.Spec.Type == corev1.ServiceTypeLoadBalancer && (len(names) == 0 || slices.Contains(names, s.Name)) {
+			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: s.Name + ".example.com"}}
+			w.Expect(w.k8s.Status().Update(w.t.Context(), &s)).To(Succeed())
+		}
+	}
+}
+
+// newBalanced returns a world with a Kafka of one node that runs with a load balancer.
+func newBalanced(t *testing.T) *world {
 	w := newWorld(t)
 	k := newKafka()
 	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
 		v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
 	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
-	address := func() {
-		for _, name := range []string{"my-cluster-kafka-out-bootstrap", "my-cluster-pool-out-0"} {
-			s := &corev1.Service{}
-			w.get(s, name)
-			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: name + ".example.com"}}
-			w.Expect(w.k8s.Status().Update(t.Context(), s)).To(Succeed())
-		}
-	}
 	w.reconcile()
-	address()
+	w.balance()
 	w.reconcile()
 	w.start("pool")
 	w.reconcile()
+	return w
+}
+
+func TestANodeKeepsItsListenerThoughServiceAndConfigMapAreDeleted(t *testing.T) {
+	w := newBalanced(t)
 	const advertised = "my-cluster-pool-out-0.example.com"
 	w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring(advertised))
 	pods, secret := w.pods("pool"), &corev1.Secret{}
@@ -47,10 +61,22 @@ func TestANodeKeepsItsListenerThoughServiceAndConfigMapAreDeleted(t *testing.T) 
 	w.Expect(secret.Data["my-cluster-pool-0.crt"]).To(Equal(certificate))
 	w.Expect(w.ready().Message).To(ContainSubstring("node 0 (Service my-cluster-pool-out-0 has no load balancer address yet)"))
 
-	address()
+	w.balance()
 	w.reconcile()
 	w.Expect(w.pods("pool")).To(Equal(pods))
 	w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring(advertised))
+}
+
+// A pod that is created again can't start without its ConfigMap.
+func TestANodeThatDoesNotRunGetsItsConfigMapAtOnce(t *testing.T) {
+	w := newBalanced(t)
+	pod := &corev1.Pod{}
+	w.get(pod, "my-cluster-pool-0")
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.Service{ObjectMeta: w.named("my-cluster-pool-out-0")})).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-pool-0")})).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+	w.reconcile()
+	w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring("PLAIN-9092"))
 }
 
 func TestNodesKeepTheirAddressesThoughTheRecordIsLost(t *testing.T) {
@@ -80,4 +106,55 @@ func TestNodesKeepTheirAddressesThoughTheRecordIsLost(t *testing.T) {
 	w.settle()
 	w.Expect(settings()).To(Equal(before))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// A listener that becomes one with load balancers is served as before until all of these have addresses.
+func TestAListenerChangesItsTypeInOneRestart(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort, TLS: true})
+	w.create(k, nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.reconcile()
+	w.start("pool")
+	before := w.pods("pool")
+	w.Expect(w.config("my-cluster-pool-1")).To(ContainSubstring("OUT-9095"))
+	w.now = w.now.Add(2 * time.Minute) // the Services are older than nodes wait for their addresses
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Type = v1.ListenerLoadBalancer })
+	for range 3 {
+		w.reconcile()
+		w.Expect(w.pods("pool")).To(Equal(before))
+	}
+	w.balance("my-cluster-kafka-out-bootstrap")
+	w.balance("my-cluster-pool-out-0")
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.balance()
+	w.reconcile()
+	after := w.pods("pool")
+	for name := range after {
+		w.Expect(after[name]).NotTo(Equal(before[name]))
+		w.Expect(w.config(name)).To(ContainSubstring("-out-%s.example.com", name[len(name)-1:]))
+	}
+	w.now = w.now.Add(2 * time.Minute)
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(after))
+}
+
+func TestAListenerThatNeverGetsAnAddressIsNotWaitedForForEver(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.reconcile()
+	w.start("pool")
+	before := w.pods("pool")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Type = v1.ListenerLoadBalancer })
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.now = w.now.Add(2 * time.Minute)
+	w.reconcile()
+	w.Expect(w.pods("pool")).NotTo(Equal(before))
+	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("OUT-9095"))
 }

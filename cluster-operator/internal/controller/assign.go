@@ -17,7 +17,7 @@ func (p *pass) assign(ctx context.Context) error {
 		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.forced(),
 	}
 	for _, s := range p.sites {
-		in.Volumes = append(in.Volumes, s.facts.Volumes(p.kafka.Name)...)
+		in.Volumes = append(in.Volumes, p.volumes(s)...)
 	}
 	in.Running, in.Voters = p.existing(), p.voters()
 	for id := range p.away {

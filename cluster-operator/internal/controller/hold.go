@@ -1,10 +1,12 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,10 +15,19 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
+// holdOf returns why the roller keeps off the nodes of a StrimziPodSet, "" if it does not: "false" is no hold, and an empty value is one.
+func holdOf(set *podset.StrimziPodSet) string {
+	why, annotated := set.Annotations[podset.AnnotationHold]
+	if !annotated || why == "false" {
+		return ""
+	}
+	return cmp.Or(why, "true")
+}
+
 // holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
 func (s *site) holdPaused(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
-		if _, held := set.Annotations[podset.AnnotationHold]; held {
+		if holdOf(set) != "" {
 			continue
 		}
 		if err := s.setHold(ctx, set, model.HoldPaused); err != nil {
@@ -41,8 +52,10 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 				continue
 			}
 			live := &podset.StrimziPodSet{}
-			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
-				return client.IgnoreNotFound(err)
+			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); apierrors.IsNotFound(err) {
+				continue
+			} else if err != nil {
+				return err
 			}
 			if !has(live) {
 				continue
@@ -58,12 +71,16 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 }
 
 // holdVolumes keeps the roller off the nodes of a StrimziPodSet while a volume of one of them is being deleted: Kubernetes keeps the volume
-// only as long as the pod runs, and a restart would start the node empty.
+// only as long as the pod runs, and a restart would start the node empty. An empty volume that is to go needs no hold, which would also
+// keep the roller from having the broker cordon it.
 func (p *pass) holdVolumes(ctx context.Context) error {
 	return p.each(func(s *site) error {
 		going := map[string]bool{}
 		for _, l := range p.listed {
 			for _, claim := range s.deletedClaims(l) {
+				if p.empty[claim.Name] {
+					continue
+				}
 				going[l.Set.Name] = true
 				p.warnOf(l.Node.Pool, "VolumeBeingDeleted", fmt.Sprintf("PersistentVolumeClaim %s is being deleted while node %d uses it. "+
 					"Its data is lost when pod %s stops, so no pod of StrimziPodSet %s is restarted until then. If other nodes have all its data, "+
@@ -73,13 +90,13 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 			}
 		}
 		for _, set := range s.facts.PodSets() {
-			why := set.Annotations[podset.AnnotationHold]
-			if going[set.Name] && (why == "" || why == model.HoldPaused) {
-				why = model.HoldVolume
+			var err error
+			if why := holdOf(set); going[set.Name] && (why == "" || why == model.HoldPaused) {
+				err = s.setHold(ctx, set, model.HoldVolume)
 			} else if !going[set.Name] && why == model.HoldVolume {
-				why = ""
+				err = s.setHold(ctx, set, "")
 			}
-			if err := s.setHold(ctx, set, why); err != nil {
+			if err != nil {
 				return err
 			}
 		}
@@ -87,10 +104,10 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 	})
 }
 
-// deletedClaims returns the claims that are being deleted, and that a pod uses now and is to use.
+// deletedClaims returns the claims that are being deleted, and that a pod uses now and is to use. A pod that is not scheduled uses none.
 func (s *site) deletedClaims(l facts.ListedPod) (claims []*corev1.PersistentVolumeClaim) {
 	running := s.facts.Pods[l.Pod.Name]
-	if l.Node.Cluster != s.cluster || running == nil || running.DeletionTimestamp != nil {
+	if l.Node.Cluster != s.cluster || running == nil || running.DeletionTimestamp != nil || running.Spec.NodeName == "" {
 		return nil
 	}
 	for _, v := range running.Spec.Volumes {
@@ -106,9 +123,6 @@ func (s *site) deletedClaims(l facts.ListedPod) (claims []*corev1.PersistentVolu
 
 // setHold sets the reason why the roller keeps off the nodes of a StrimziPodSet, "" if it need not.
 func (s *site) setHold(ctx context.Context, set *podset.StrimziPodSet, why string) error {
-	if set.Annotations[podset.AnnotationHold] == why {
-		return nil
-	}
 	changed := set.DeepCopy()
 	if why == "" {
 		delete(changed.Annotations, podset.AnnotationHold)

@@ -1,22 +1,34 @@
 package controller
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
+
+// set returns the StrimziPodSet of a pool.
+func (w *world) set(pool string) *podset.StrimziPodSet {
+	w.t.Helper()
+	set := &podset.StrimziPodSet{}
+	w.get(set, "my-cluster-"+pool)
+	return set
+}
 
 // hold returns why the roller keeps off the nodes of a pool.
 func (w *world) hold(pool string) string {
 	w.t.Helper()
-	set := &podset.StrimziPodSet{}
-	w.get(set, "my-cluster-"+pool)
-	return set.Annotations[podset.AnnotationHold]
+	return w.set(pool).Annotations[podset.AnnotationHold]
 }
 
 // deleteVolume deletes the claim of a node, which Kubernetes keeps as long as the pod runs.
@@ -31,6 +43,57 @@ func (w *world) deleteVolume(name string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
+// schedule gives a pod its Kubernetes node, as the scheduler does.
+func (w *world) schedule(name string) {
+	w.t.Helper()
+	pod := &corev1.Pod{}
+	w.get(pod, name)
+	w.Expect(w.k8s.SubResource("binding").Create(w.t.Context(), pod, &corev1.Binding{
+		Target: corev1.ObjectReference{Kind: "Node", Name: "somewhere"}})).To(Succeed())
+}
+
+// putOnHold annotates the StrimziPodSet of a pool as a user does.
+func (w *world) putOnHold(pool, why string) {
+	w.t.Helper()
+	set := w.set(pool)
+	set.Annotations[podset.AnnotationHold] = why
+	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
+}
+
+func TestAPauseHoldsNodesWhoseHoldHasNoEffect(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.putOnHold("pool", "false")
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+	w.reconcile()
+	w.Expect(w.hold("pool")).To(Equal("reconciliation of the Kafka is paused"))
+}
+
+func TestASetThatIsGoneKeepsNoOtherOnHold(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker), nodePool("b", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+	w.reconcile()
+	w.Expect(w.hold("b")).NotTo(BeEmpty())
+	w.edit(func(k *v1.Kafka) {
+		k.Annotations = nil
+		k.Spec.Kafka.Version = "1.0" // the pass ends before it writes sets
+	})
+	live, ok := w.k8s.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	w.r.Live = interceptor.NewClient(live, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if key.Name == "my-cluster-a" { // the cache is behind
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "strimzipodsets"}, key.Name)
+			}
+			return c.Get(ctx, key, o, opts...)
+		}})
+	w.reconcile()
+	w.Expect(w.hold("b")).To(BeEmpty())
+}
+
 func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 	const why = "a PersistentVolumeClaim of a running node is being deleted"
 	lost := ContainElement(And(HaveField("Reason", "VolumeBeingDeleted"), HaveField("Message", And(
@@ -43,8 +106,18 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 		w.start("pool")
 		w.reconcile()
 		w.Expect(w.hold("pool")).To(BeEmpty())
+		w.schedule("my-cluster-pool-1")
 		return w, w.deleteVolume("data-my-cluster-pool-1")
 	}
+	t.Run("but not if its pod was never scheduled", func(t *testing.T) {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+		w.reconcile()
+		w.start("pool")
+		w.deleteVolume("data-my-cluster-pool-0")
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(BeEmpty())
+	})
 	t.Run("until the pod is gone", func(t *testing.T) {
 		w, claim := begin(t)
 		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
@@ -73,13 +146,52 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.hold("pool")).To(Equal(why))
 	})
-	t.Run("and the hold of a user stays", func(t *testing.T) {
+	for _, own := range []string{"ann replaces a disk", ""} {
+		t.Run(fmt.Sprintf("and the hold %q of a user stays", own), func(t *testing.T) {
+			w, _ := begin(t)
+			w.putOnHold("pool", own)
+			w.reconcile()
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationHold, own))
+		})
+	}
+	t.Run("also if the user's hold has no effect", func(t *testing.T) {
 		w, _ := begin(t)
-		set := &podset.StrimziPodSet{}
-		w.get(set, "my-cluster-pool")
-		set.Annotations[podset.AnnotationHold] = "ann replaces a disk"
-		w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+		w.putOnHold("pool", "false")
 		w.reconcile()
-		w.Expect(w.hold("pool")).To(Equal("ann replaces a disk"))
+		w.Expect(w.hold("pool")).To(Equal(why))
 	})
+}
+
+// A volume that is to go, and is empty, keeps no node from being restarted, and its hold not the configuration from keeping replicas off.
+func TestAnEmptyVolumeGoesThoughItsClaimWasDeletedBefore(t *testing.T) {
+	w := newWorld(t)
+	w.brokers.metadata = 30 // 4.3-IV0
+	pool := nodePool("pool", 2, v1.RoleBroker)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0, false), disk(1, false)}}
+	w.create(newKafka(), pool, nodePool("voters", 1, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.start("voters")
+	w.reconcile() // the operator learns the metadata version
+	reports := func(replicas int, cordoned bool) {
+		w.brokers.dirs = map[int32][]kafka.LogDir{}
+		for id := range int32(2) {
+			w.brokers.dirs[id] = []kafka.LogDir{{Path: dirOf(id, 0), Replicas: 5}, {Path: dirOf(id, 1), Replicas: replicas, Cordoned: cordoned}}
+		}
+	}
+	reports(1, false)
+	w.schedule("my-cluster-pool-1")
+	w.deleteVolume("data-1-my-cluster-pool-1")
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
+	w.reconcile()
+	w.Expect(w.hold("pool")).NotTo(BeEmpty())
+	reports(0, false)
+	w.reconcile()
+	w.Expect(w.conditions()).To(blockedBy("it is being cordoned"))
+	w.Expect(w.hold("pool")).To(BeEmpty(), "the roller changes no configuration of a node on hold")
+	reports(0, true)
+	w.reconcile()
+	w.reconcile()
+	w.Expect(w.pods("pool")["my-cluster-pool-1"].Spec.Volumes).NotTo(ContainElement(HaveField("Name", "data-1")))
+	w.Expect(w.hold("pool")).To(BeEmpty())
 }

@@ -211,6 +211,19 @@ func TestARenewedCertificateOfAListenerWaitsForTheWindow(t *testing.T) {
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal([]string{string(renewed["tls.crt"])}))
 }
 
+func TestTheStatusShowsTheCertificateThatNodesServe(t *testing.T) {
+	g := NewWithT(t)
+	h := newHistory(t, 1)
+	h.runsWithOwn()
+	own := h.kafka("my-cluster").Status.Listeners[1].Certificates
+	change(h, &v1.Kafka{}, "my-cluster", func(k *v1.Kafka) {
+		k.Spec.Kafka.Version = "1.0" // which is invalid, so that nodes stay as they are
+		k.Spec.Kafka.Listeners[1].Configuration = nil
+	})
+	h.passOver("my-cluster")
+	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(own))
+}
+
 // unreadable makes the operator's reads of a Secret fail.
 func (h *history) unreadable(name string) {
 	live := h.r.Live.(client.WithWatch)

@@ -168,7 +168,10 @@ func (p *pass) restartedAt(l facts.ListedPod) string {
 // finishRequests takes the requests to restart off the StrimziPodSets whose pods have them now.
 func (p *pass) finishRequests(ctx context.Context) error {
 	return p.eachSetWithout(ctx, podset.AnnotationManualRollingUpdate, func(set *podset.StrimziPodSet) bool {
-		return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate)
+		waits := slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
+			return l.Set.Name == set.Name && p.input.Endpoints.Keep[l.Node.ID]
+		})
+		return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) && !waits
 	})
 }
 

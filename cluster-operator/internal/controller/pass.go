@@ -39,6 +39,8 @@ type pass struct {
 	// unlisted are the nodes that exist although no StrimziPodSet lists them.
 	unlisted []topology.Node
 	input    model.Input
+	// empty are the PersistentVolumeClaims of volumes that are to go and have neither replicas nor a metadata log, by name.
+	empty map[string]bool
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.
@@ -99,8 +101,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 	}{
 		{"read what exists", p.read, false},
 		{"protect volumes and CAs", p.protect, true},
-		{"hold nodes that would lose volumes", p.holdVolumes, true},
-		{"accept storage", p.acceptStorage, true},
+		{"accept storage", p.storage, true},
 		{"assign nodes", p.assign, true},
 		{"validate", p.validate, true},
 		{"size of StrimziPodSets", p.checkSizes, true},
@@ -113,6 +114,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"certificates", p.certificates, false},
 		{"services of nodes", p.changeServices, true},
 		{"nodes", p.nodes, true},
+		{"mark removed volumes", p.markRemoved, false},
 		{"placement", p.warnOfWaiting, false},
 		{"entity operator", p.entityOperator, false},
 		{"remove what is not wanted", p.prune, false},

@@ -2,12 +2,15 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
@@ -108,28 +111,37 @@ func TestAVolumeThatCantGrowIsTakenBack(t *testing.T) {
 	w.Expect(w.conditions()).NotTo(Or(refused, blockedBy("size")))
 }
 
+// loseKafka deletes the Kafka and pools of it, as a user does, and everything but volumes, as the garbage collector does.
+func (w *world) loseKafka(pools ...string) {
+	w.t.Helper()
+	for _, name := range pools {
+		w.Expect(w.k8s.Delete(w.t.Context(), w.pool(name))).To(Succeed())
+	}
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(w.k8s.Delete(w.t.Context(), k)).To(Succeed())
+	for key, o := range w.everything() {
+		if key.Kind != "PersistentVolumeClaim" {
+			w.Expect(client.IgnoreNotFound(w.k8s.Delete(w.t.Context(), o))).To(Succeed())
+		}
+	}
+}
+
 func TestVolumesOfAnEarlierKafkaAreNotPassedOver(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	k, pool := &v1.Kafka{}, &v1.KafkaNodePool{}
+	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
 	id := k.Status.ClusterID
-	w.get(pool, "pool")
-	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
-	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
-	for key, o := range w.everything() {
-		if key.Kind != "PersistentVolumeClaim" {
-			w.Expect(client.IgnoreNotFound(w.k8s.Delete(t.Context(), o))).To(Succeed())
-		}
-	}
+	w.loseKafka("pool")
 	other := nodePool("pool", 2, v1.RoleBroker, v1.RoleController)
 	other.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{
 		{Type: v1.StoragePersistentClaim, ID: new(int32(0)), Size: "1Gi"}}}
 	w.create(newKafka(), other)
 	w.reconcile()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
-		ContainSubstring("PersistentVolumeClaim "+w.namespace+"/data-my-cluster-pool-0 is left of an earlier Kafka my-cluster"))))
+		HavePrefix("PersistentVolumeClaims data-my-cluster-pool-0, data-my-cluster-pool-1 are left of an earlier Kafka "+w.namespace))))
 	w.keepsClaims("pool", 2)
 
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"} })
@@ -139,6 +151,55 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOver(t *testing.T) {
 	w.Expect(w.ready().Status).To(Equal("True"))
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.ClusterID).To(Equal(id))
+}
+
+// awaitNextSecond waits until new objects are younger than all others: their times have whole seconds.
+func (w *world) awaitNextSecond() {
+	w.t.Helper()
+	made := func() time.Time {
+		o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, GenerateName: "clock-"}}
+		w.Expect(w.k8s.Create(w.t.Context(), o)).To(Succeed())
+		return o.CreationTimestamp.Time
+	}
+	first := made()
+	w.Eventually(made).WithTimeout(10 * time.Second).Should(BeTemporally(">", first))
+}
+
+// A pool that was kept, or is there earlier than another one, says nothing about the volumes of the other.
+func TestVolumesOfAnEarlierKafkaAreNotPassedOverBesideAnotherPool(t *testing.T) {
+	begin := func(t *testing.T) *world {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("controllers", 1, v1.RoleController, v1.RoleBroker), nodePool("brokers", 2, v1.RoleBroker))
+		w.reconcile()
+		return w
+	}
+	refused := func(w *world) {
+		w.reconcile()
+		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
+			ContainSubstring("data-my-cluster-brokers-0, data-my-cluster-brokers-1 are left of an earlier Kafka"))))
+		w.keepsClaims("brokers", 2)
+	}
+	other := func() *v1.KafkaNodePool {
+		pool := nodePool("brokers", 2, v1.RoleBroker)
+		pool.Spec.Storage = v1.Storage{Type: v1.StorageEphemeral}
+		return pool
+	}
+	t.Run("that was kept", func(t *testing.T) {
+		w := begin(t)
+		w.loseKafka("brokers")
+		w.create(newKafka(), other())
+		refused(w)
+	})
+	t.Run("whose nodes run already", func(t *testing.T) {
+		w := begin(t)
+		w.loseKafka("brokers", "controllers")
+		w.awaitNextSecond()
+		w.create(newKafka(), nodePool("controllers", 1, v1.RoleController, v1.RoleBroker))
+		w.reconcile()
+		w.Expect(w.podNames("controllers")).To(HaveLen(1))
+		w.create(other())
+		refused(w)
+	})
 }
 
 // A node that leaves is empty, so that its volume is not needed by one that gets its id later.
@@ -156,8 +217,14 @@ func TestAVolumeOfANodeThatLeftIsOnlyReported(t *testing.T) {
 	w.reconcile()
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
 	w.reconcile()
+	for _, name := range []string{"data-0-my-cluster-pool-2", "data-1-my-cluster-pool-2"} { // as earlier versions left them
+		claim := &corev1.PersistentVolumeClaim{}
+		w.get(claim, name)
+		delete(claim.Annotations, model.AnnotationRemoved)
+		w.Expect(w.k8s.Update(t.Context(), claim)).To(Succeed())
+	}
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
 	w.reconcile()
 	w.Expect(w.podNames("pool")).To(HaveLen(2))
-	w.Expect(w.conditions()).To(blockedBy("does not use PersistentVolumeClaim data-1-my-cluster-pool-2"))
+	w.Expect(w.conditions()).To(blockedBy("Nodes do not use PersistentVolumeClaims data-1-my-cluster-pool-2 of earlier nodes"))
 }

@@ -171,6 +171,7 @@ func (p *pass) identify() error {
 	for _, s := range p.sites {
 		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, ClusterID: id}
 		s.claims = s.findClaims()
+		s.needed = s.findNeeded()
 	}
 	return nil
 }

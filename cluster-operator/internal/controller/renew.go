@@ -83,7 +83,7 @@ func (p *pass) renew(ctx context.Context) error {
 	if err := p.writeLeaves(ctx, plan); err != nil {
 		return err
 	}
-	p.status.ClusterCA = string(plan.ClusterCA.CertPEM)
+	p.status.ClusterCA, p.status.Served = string(plan.ClusterCA.CertPEM), p.secretsOf(running)
 	return p.each(func(s *site) error {
 		if len(s.facts.PodSets()) == 0 {
 			return nil
@@ -101,6 +101,19 @@ func (p *pass) renew(ctx context.Context) error {
 		}
 		return p.recertify(ctx, s, plan.PodAnnotations)
 	})
+}
+
+// secretsOf returns what the Secrets of nodes hold, the certificates of users for listeners among it.
+func (p *pass) secretsOf(nodes topology.Topology) map[string]bool {
+	served := map[string]bool{}
+	for _, n := range nodes.Nodes() {
+		if secret := p.home().facts.Secret(nodes.PodName(n)); secret != nil {
+			for _, data := range secret.Data {
+				served[string(data)] = true
+			}
+		}
+	}
+	return served
 }
 
 // runningNodes are the nodes that StrimziPodSets list, whether they are wanted or not.

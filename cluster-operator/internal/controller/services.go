@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -22,16 +23,19 @@ import (
 // exist are changed together with the nodes: see changeServices.
 func (p *pass) services(ctx context.Context) error {
 	err := p.eachHost(func(s *site) error {
-		s.entrances = p.entrances(s)
-		for _, o := range s.entrances {
+		var refused []model.Object
+		for _, o := range p.entrances(s) {
 			if key := facts.KeyOf(o); s.facts.Objects[key] != nil {
 				s.kept[key] = true
+			} else if err := p.apply(ctx, s, o); rejected(err) {
+				refused = append(refused, o) // another Service may have its node port until it is changed
 				continue
-			}
-			if err := p.apply(ctx, s, o); err != nil {
+			} else if err != nil {
 				return err
 			}
+			s.entrances = append(s.entrances, o)
 		}
+		s.entrances = append(s.entrances, refused...)
 		return nil
 	})
 	if err != nil {
@@ -45,7 +49,9 @@ func (p *pass) services(ctx context.Context) error {
 		return err
 	}
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
+	p.input.Endpoints.Keep = map[int32]bool{}
 	p.keepUnaddressed()
+	p.keepRetyped()
 	maps.Copy(p.input.Endpoints.Hold, p.hold)
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
@@ -55,14 +61,14 @@ func (p *pass) services(ctx context.Context) error {
 	}
 	p.status.Endpoints = &p.input.Endpoints
 	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
-		p.warn("ListenerNotReady", fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener]))
+		p.warn("ListenerNotReady", p.notReady(listener))
 		p.requeueAfter(10 * time.Second)
 	}
 	return nil
 }
 
 // changeServices changes the Services and Ingresses that exist, right before the nodes: if something keeps the nodes as they are, clients
-// reach them where they did.
+// reach them where they did. Those that could not be made come last.
 func (p *pass) changeServices(ctx context.Context) error {
 	return p.eachHost(func(s *site) error { return p.applyAll(ctx, s, s.entrances) })
 }
@@ -70,9 +76,17 @@ func (p *pass) changeServices(ctx context.Context) error {
 // entrances are the Services and Ingresses in a Kubernetes cluster.
 func (p *pass) entrances(s *site) []model.Object {
 	var all []model.Object
+	refused := map[string][]string{}
 	for _, service := range model.Services(p.at(s)) {
-		p.keepClass(s, service)
+		if class := s.keepClass(service); class != nil {
+			refused[*class] = append(refused[*class], service.Name)
+		}
 		all = append(all, service)
+	}
+	for _, class := range slices.Sorted(maps.Keys(refused)) {
+		p.warn("LoadBalancerClass", fmt.Sprintf("Services do not get the class %q: Kubernetes does not let anybody change "+
+			".spec.loadBalancerClass. To change it, delete the Services; clients can't use them until they have addresses again: %s", class,
+			listOf(refused[class])))
 	}
 	for _, ingress := range model.Ingresses(p.at(s)) {
 		all = append(all, ingress)
@@ -80,28 +94,60 @@ func (p *pass) entrances(s *site) []model.Object {
 	return all
 }
 
-// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change.
-func (p *pass) keepClass(s *site, wanted *corev1.Service) {
+// keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change, and returns the one that is wanted instead;
+// nil if there is none.
+func (s *site) keepClass(wanted *corev1.Service) (refused *string) {
 	live, ok := s.facts.Objects[facts.KeyOf(wanted)].(*corev1.Service)
 	if !ok || live.Spec.Type != corev1.ServiceTypeLoadBalancer || wanted.Spec.Type != corev1.ServiceTypeLoadBalancer ||
 		equality.Semantic.DeepEqual(live.Spec.LoadBalancerClass, wanted.Spec.LoadBalancerClass) {
-		return
+		return nil
 	}
-	if want := wanted.Spec.LoadBalancerClass; want != nil {
-		p.warn("LoadBalancerClass", fmt.Sprintf("Service %s does not get the class %q: Kubernetes does not let anybody change "+
-			".spec.loadBalancerClass. To change it, delete the Service; clients can't use it until it has an address again", wanted.Name, *want))
-	}
-	wanted.Spec.LoadBalancerClass = live.Spec.LoadBalancerClass
+	refused, wanted.Spec.LoadBalancerClass = wanted.Spec.LoadBalancerClass, live.Spec.LoadBalancerClass
+	return refused
 }
 
-// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs. Before a
-// Kafka is in several Kubernetes clusters, its nodes wait for addresses that are not in use yet, and without its ConfigMap a node would
-// never get them.
+// notReady says what a listener waits for.
+func (p *pass) notReady(listener string) string {
+	return fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener])
+}
+
+// patient reports whether nodes still wait for what a listener waits for.
+func (p *pass) patient(listener string) bool {
+	message := p.notReady(listener)
+	for _, c := range p.kafka.Status.Conditions {
+		since, err := time.Parse(time.RFC3339Nano, c.LastTransitionTime)
+		if c.Reason == "ListenerNotReady" && c.Message == message && err == nil {
+			return p.Now().Sub(since) < p.AddressTimeout
+		}
+	}
+	return true
+}
+
+// keepRetyped keeps nodes as they are that run with another type of a listener than the user wants now, until it is known where all of them
+// are reached: without it, they would cut clients off.
+func (p *pass) keepRetyped() {
+	for listener, nodes := range p.input.Endpoints.Retyped {
+		if p.input.Endpoints.Waiting[listener] == "" || !p.patient(listener) {
+			continue
+		}
+		for _, l := range p.listed {
+			if slices.Contains(nodes, l.Node.ID) {
+				p.input.Endpoints.Keep[l.Node.ID] = true
+				p.updating(l.Set.Name)
+			}
+		}
+	}
+}
+
+// keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs. In one
+// Kubernetes cluster these are the ready ones: the pod of any other node may wait for the ConfigMap. Before a Kafka is in several, its nodes
+// wait for addresses that are not in use yet, and without its ConfigMap a node would never get them.
 func (p *pass) keepUnaddressed() {
-	p.input.Endpoints.Keep = map[int32]bool{}
 	inUse := len(p.record.Peers) > 0 || p.startedElsewhere()
 	for _, l := range p.listed {
 		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
+		pod := p.pod(l.Node)
+		unknown = unknown && pod != nil && pod.DeletionTimestamp == nil && podset.IsReady(pod)
 		if held := p.hold[l.Node.ID]; held != "" && inUse {
 			why, unknown = held, true
 		}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -72,7 +73,8 @@ func TestALoadBalancerKeepsItsClass(t *testing.T) {
 		Configuration: &v1.ListenerConfiguration{Class: "example.com/a"}})
 	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	changed := ContainElement(HaveField("Reason", "LoadBalancerClass"))
+	changed := ContainElement(And(HaveField("Reason", "LoadBalancerClass"),
+		HaveField("Message", HaveSuffix("again: my-cluster-kafka-lb-bootstrap, my-cluster-pool-lb-0"))))
 	for _, class := range []string{"example.com/b", ""} {
 		w.edit(func(k *v1.Kafka) {
 			k.Spec.Kafka.Listeners[len(k.Spec.Kafka.Listeners)-1].Configuration.Class = class
@@ -104,4 +106,31 @@ func TestAPauseEndsThoughThePassFails(t *testing.T) {
 	set := &podset.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
 	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+}
+
+func TestANodePortMovesToANewBroker(t *testing.T) {
+	const one, two = 30_011, 30_012 // of those that Kubernetes gives to nobody who does not ask for them
+	w := newWorld(t)
+	k := newKafka()
+	ports := func(of ...int32) *v1.ListenerConfiguration {
+		c := &v1.ListenerConfiguration{}
+		for id, port := range of {
+			c.Brokers = append(c.Brokers, v1.ListenerBroker{Broker: int32(id), NodePort: &port})
+		}
+		return c
+	}
+	out := v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort, Configuration: ports(one)}
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, out)
+	w.create(k, nodePool("brokers", 1, v1.RoleBroker), nodePool("controllers", 1, v1.RoleController))
+	w.reconcile()
+	w.change("brokers", func(p *v1.KafkaNodePool) {
+		p.Annotations = map[string]string{v1.AnnotationNextNodeIDs: "[2]"}
+		p.Spec.Replicas = 2
+	})
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Configuration = ports(two, 30_013, one) })
+	w.reconcile()
+	w.reconcile()
+	w.Expect(w.podNames("brokers")).To(HaveLen(2))
+	w.Expect(w.config("my-cluster-brokers-0")).To(ContainSubstring(fmt.Sprint(two)))
+	w.Expect(w.config("my-cluster-brokers-2")).To(ContainSubstring(fmt.Sprint(one)))
 }

@@ -38,9 +38,11 @@ type site struct {
 	applier *apply.Applier
 	// claims are the names of the PersistentVolumeClaims there that are the Kafka's.
 	claims []string
+	// needed are those of them whose volumes were not removed.
+	needed []string
 	// owner owns what is made there, for Kubernetes' garbage collector.
 	owner metav1.OwnerReference
-	// entrances are the wanted Services and Ingresses.
+	// entrances are the wanted Services and Ingresses, in the order in which they are changed.
 	entrances []model.Object
 	// observed are the objects that the network provider sees.
 	observed []network.Object

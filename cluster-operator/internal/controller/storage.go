@@ -21,6 +21,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
+// storage accepts storage, and keeps the roller off nodes that would lose volumes, whatever becomes of the former.
+func (p *pass) storage(ctx context.Context) error {
+	err := p.acceptStorage(ctx)
+	if failed := p.holdVolumes(ctx); failed != nil {
+		return failed
+	}
+	return err
+}
+
 // acceptStorage keeps the current storage of pools if a change would lose data.
 func (p *pass) acceptStorage(ctx context.Context) error {
 	if len(p.noSpec) > 0 {
@@ -29,6 +38,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 			"apply it with a .spec, or delete it", pool.Namespace, pool.Name)
 	}
 	sizes := p.claimSizes()
+	p.empty = map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		pool := p.input.Pools[name]
 		set := p.input.Sets[p.kafka.Name+"-"+name]
@@ -80,34 +90,6 @@ func (p *pass) claimSizes() map[string]map[string]resource.Quantity {
 	return sizes
 }
 
-// checkLeftVolumes looks for volumes of an earlier Kafka that the wanted nodes would not mount: the nodes would start without its data. A
-// node that left has no data, so what it left is only reported.
-func (p *pass) checkLeftVolumes() error {
-	exists := p.existingIDs()
-	for _, n := range p.input.Topology.Nodes() {
-		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
-		if exists[n.ID] || pool == nil || s == nil {
-			continue
-		}
-		volume := model.Unmounted(p.podName(n), nil, s.claims, pool.Spec.Storage)
-		if volume == "" {
-			continue
-		}
-		claim := volume + "-" + p.podName(n)
-		if len(exists) > 0 {
-			p.warnOf(n.Pool, "KafkaStorage", fmt.Sprintf("Node %d does not use PersistentVolumeClaim %s of an earlier node of that id: "+
-				".spec.storage of KafkaNodePool %s/%s does not have that volume. Delete the claim if nobody needs its data", n.ID, claim,
-				pool.Namespace, pool.Name))
-			continue
-		}
-		return stalled("KafkaStorage", "PersistentVolumeClaim %s/%s is left of an earlier Kafka %s, and .spec.storage of KafkaNodePool %s does "+
-			"not have that volume, so node %d would start without its data: nothing is created. Set .spec.storage to that of the earlier "+
-			"Kafka, and change it when the nodes run. If nobody needs the data, delete the claim", pool.Namespace, claim, p.kafka.Name,
-			pool.Name, n.ID)
-	}
-	return nil
-}
-
 // storageOf returns the storage of the nodes of a StrimziPodSet. If somebody removed the annotation with it, it is the desired storage,
 // provided that the nodes have its volumes.
 func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.Storage, error) {
@@ -138,12 +120,20 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 	var reasons []string
 	for _, volume := range removed {
 		for _, l := range nodes {
-			why := ""
-			if dirs, known := reported[l.Node.ID]; l.Node.Roles.Broker && !p.forced() {
-				why = p.volumeInUse(l.Node.ID, volume, dirs, known)
+			dirs, known := reported[l.Node.ID]
+			inUse := func(cordons bool) string {
+				why := ""
+				if l.Node.Roles.Broker && !p.forced() {
+					why = p.volumeInUse(l.Node.ID, volume, dirs, known, cordons)
+				}
+				if why == "" && l.Node.Roles.Controller && !p.logMayGo(volume, before) {
+					why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, p.current(l))
+				}
+				return why
 			}
-			if why == "" && l.Node.Roles.Controller && !p.logMayGo(volume, before) {
-				why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, p.current(l))
+			why := inUse(p.cordons())
+			if inUse(false) == "" {
+				p.empty[model.ClaimOf(volume, l.Pod.Name)] = true
 			}
 			if why != "" {
 				reasons, stay = append(reasons, why), append(stay, volume)
@@ -213,9 +203,10 @@ func (p *pass) current(l facts.ListedPod) bool {
 	return pod.DeletionTimestamp == nil && podset.IsReady(pod) && !podset.Outdated(pod, l.Pod)
 }
 
-// volumeInUse returns why a volume can't be taken from a broker yet, "" if it can.
-func (p *pass) volumeInUse(broker, volume int32, dirs []kafka.LogDir, known bool) string {
-	why := model.VolumeInUse(broker, volume, dirs, known, p.cordons())
+// volumeInUse returns why a volume can't be taken from a broker yet, "" if it can. cordons is whether new replicas must be kept out of it
+// first.
+func (p *pass) volumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
+	why := model.VolumeInUse(broker, volume, dirs, known, cordons)
 	if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
 		return "Kafka has not reported its metadata version, which decides whether it can keep new replicas off a volume"
 	}

@@ -16,12 +16,16 @@ import (
 
 // existing returns the nodes that exist: those that StrimziPodSets list, those of Kubernetes clusters that are away, and those that only
 // lack their StrimziPodSet.
-func (p *pass) existing() []topology.Node {
+func (p *pass) existing() []topology.Node { return slices.Concat(p.known(), p.unlisted) }
+
+// known returns the nodes that this Kafka surely made, not an earlier one: those that StrimziPodSets list, and those of Kubernetes clusters
+// that are away.
+func (p *pass) known() []topology.Node {
 	var nodes []topology.Node
 	for _, l := range p.listed {
 		nodes = append(nodes, l.Node)
 	}
-	return slices.Concat(nodes, p.remembered, p.unlisted)
+	return slices.Concat(nodes, p.remembered)
 }
 
 // existingIDs returns the ids of the nodes that exist.
@@ -172,10 +176,10 @@ func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
 			continue
 		}
 		s := p.site(n.Cluster)
-		if volume := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.claims, pool.Spec.Storage); volume != "" {
+		if volumes := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.needed, pool.Spec.Storage); len(volumes) > 0 {
 			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
 				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
-				p.kafka.Name, n.Pool, n.ID, volume, pool.Name)
+				p.kafka.Name, n.Pool, n.ID, strings.Join(volumes, ", "), pool.Name)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,16 +43,31 @@ func (w World) known(l v1.Listener, pod string) (Endpoint, bool) { return w.endp
 
 // endpoint returns an endpoint that the ConfigMap of a node notes.
 func (w World) endpoint(key, pod string) (Endpoint, bool) {
-	config := w.Configs[pod]
-	if config == nil {
-		return Endpoint{}, false
-	}
-	var all map[string]Endpoint
-	if json.Unmarshal([]byte(config.Annotations[AnnotationEndpoints]), &all) != nil {
-		return Endpoint{}, false
-	}
-	e, known := all[key]
+	e, known := w.endpoints(pod)[key]
 	return e, known
+}
+
+// endpoints returns the endpoints that the ConfigMap of a node notes, by their keys.
+func (w World) endpoints(pod string) (all map[string]Endpoint) {
+	config := w.Configs[pod]
+	if config == nil || json.Unmarshal([]byte(config.Annotations[AnnotationEndpoints]), &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// retyped reports whether a node runs with another type of a listener.
+func (w World) retyped(l v1.Listener, pod string) bool {
+	other := false
+	for key := range w.endpoints(pod) {
+		name, kind, _ := strings.Cut(key, "/")
+		kind, _, _ = strings.Cut(kind, "/")
+		if name == l.Name && kind == string(l.Type) {
+			return false
+		}
+		other = other || name == l.Name
+	}
+	return other
 }
 
 // patient reports whether a node waits on for the address of a Service.
@@ -64,7 +80,7 @@ func (w World) patient(cluster, service string) bool {
 func ResolveEndpoints(in Input, world World) Endpoints {
 	c := &cluster{in}
 	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{},
-		Balancers: map[string]map[string]Endpoint{}, Hold: map[int32]string{}}
+		Balancers: map[string]map[string]Endpoint{}, Hold: map[int32]string{}, Retyped: map[string][]int32{}}
 	for _, l := range c.spec().Listeners {
 		at := map[int32]Endpoint{}
 		balancers, missing, patient := c.balancers(l, world)
@@ -74,7 +90,11 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 		}
 		for _, n := range c.Topology.Brokers() {
 			endpoint, waiting := c.advertise(l, n, world)
-			if _, advertises := world.known(l, c.podName(n)); patient && !advertises {
+			retyped := world.retyped(l, c.podName(n))
+			if retyped {
+				e.Retyped[l.Name] = append(e.Retyped[l.Name], n.ID)
+			}
+			if _, advertises := world.known(l, c.podName(n)); patient && !advertises && !retyped {
 				// The certificates of all nodes are for the load balancer, too: it would restart a node again when it gets its address.
 				e.Hold[n.ID] = missing
 				continue

@@ -102,8 +102,10 @@ type Endpoints struct {
 	Waiting map[string]string
 	// Hold maps a node that is not started yet to what it waits for.
 	Hold map[int32]string
-	// Keep are the running nodes whose ConfigMap is gone, and with it what they advertised, while an address of theirs is unknown. Their
-	// manifests and certificates stay as they are.
+	// Retyped maps a listener's name to the nodes that run with another type of it.
+	Retyped map[string][]int32
+	// Keep are running nodes whose manifests and certificates stay as they are while an address of theirs is unknown: their ConfigMap is
+	// gone, and with it what they advertised, or they are to lose a listener that they run with.
 	Keep map[int32]bool
 }
 

@@ -39,9 +39,9 @@ func VotersIn(config *corev1.ConfigMap) []int32 {
 	return voters
 }
 
-// Unmounted returns the first volume of a node that a pod with the wanted storage would not mount, "" if it would mount all of them. The
-// volumes are those that the node's ConfigMap names, or without one (nil) its PersistentVolumeClaims. claims are the names of all claims.
-func Unmounted(pod string, config *corev1.ConfigMap, claims []string, wanted v1.Storage) string {
+// Unmounted returns the volumes of a node that a pod with the wanted storage would not mount. The volumes are those that the node's
+// ConfigMap names, or without one (nil) its PersistentVolumeClaims. claims are the names of all claims.
+func Unmounted(pod string, config *corev1.ConfigMap, claims []string, wanted v1.Storage) []string {
 	mounted := map[string]volume{}
 	for _, v := range volumesOf(wanted) {
 		mounted[v.name()] = v
@@ -61,10 +61,8 @@ func Unmounted(pod string, config *corev1.ConfigMap, claims []string, wanted v1.
 			}
 		}
 	}
-	for _, name := range has {
-		if v, is := mounted[name]; !is || lasts(name) && v.Type != v1.StoragePersistentClaim {
-			return name
-		}
-	}
-	return ""
+	return slices.DeleteFunc(has, func(name string) bool {
+		v, is := mounted[name]
+		return is && (!lasts(name) || v.Type == v1.StoragePersistentClaim)
+	})
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -45,10 +46,11 @@ func TestVolumesThatAPodWouldNotMount(t *testing.T) {
 		"it was ephemeral":                      {config("/var/lib/kafka/data/kafka-log1"), nil, single, ""},
 		"without a ConfigMap, all are mounted":  {nil, []string{"data-c-p-1", "data-c-p-11"}, single, ""},
 		"without a ConfigMap, one is not":       {nil, []string{"data-0-c-p-1", "data-1-c-p-1"}, jbod, "data-1"},
+		"without a ConfigMap, two are not":      {nil, []string{"data-1-c-p-1", "data-2-c-p-1"}, jbod, "data-1 data-2"},
 		"without a ConfigMap, others' are none": {nil, []string{"data-5-c-p-2"}, jbod, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(Unmounted("c-p-1", c.config, c.claims, c.wanted)).To(Equal(c.want))
+			NewWithT(t).Expect(strings.Join(Unmounted("c-p-1", c.config, c.claims, c.wanted), " ")).To(Equal(c.want))
 		})
 	}
 }

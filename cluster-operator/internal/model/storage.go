@@ -16,6 +16,10 @@ import (
 // the id of its existing volumes.
 const AnnotationClusterID = "kafka-operators.io/cluster-id"
 
+// AnnotationRemoved is "true" on the PersistentVolumeClaim of a volume that no node needs: the volume was removed from its pool, or its
+// node left. A recreated Kafka object may leave such a claim unused.
+const AnnotationRemoved = "kafka-operators.io/removed"
+
 // volume is one data volume of each node of a pool.
 type volume struct {
 	v1.StorageVolume
@@ -108,6 +112,9 @@ func (v volume) class(node int32) *string {
 	}
 	return v.Class
 }
+
+// ClaimOf names the PersistentVolumeClaim of one of several volumes of a pod.
+func ClaimOf(id int32, pod string) string { return volumeName(id, true) + "-" + pod }
 
 // claims returns the PersistentVolumeClaims of a node. Only a claim that should be deleted with the node has an owner.
 func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, error) {

@@ -50,7 +50,9 @@ type Input struct {
 	// ClusterCA is the certificate that clients trust, and Certificates are those of the listeners that have their own.
 	ClusterCA    string
 	Certificates map[string]string
-	ClusterID    string
+	// Served are the certificates in the Secrets of nodes, if the pass ended before it knew the listeners.
+	Served    map[string]bool
+	ClusterID string
 
 	// Stretch is set for a Kafka that is stretched over several Kubernetes clusters.
 	Stretch *Stretch
@@ -291,14 +293,11 @@ func certificatesOf(listeners []v1.ListenerStatus, name string) []string {
 	return nil
 }
 
-// renewListeners puts the current certificate of the cluster CA into the status of the listeners that serve its certificates: a pass that
-// ends early may renew it.
+// renewListeners puts the current certificate of the cluster CA into the status of the listeners that serve its certificates, and not those
+// of users: a pass that ends early may renew it. The spec may say something else by now than what nodes serve.
 func renewListeners(listeners []v1.ListenerStatus, in Input) {
 	for i := range listeners {
-		custom := slices.ContainsFunc(in.Kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool {
-			return l.Name == listeners[i].Name && l.Configuration != nil && l.Configuration.BrokerCertChainAndKey != nil
-		})
-		if len(listeners[i].Certificates) > 0 && !custom {
+		if certificates := listeners[i].Certificates; len(certificates) > 0 && !in.Served[certificates[0]] {
 			listeners[i].Certificates = []string{in.ClusterCA}
 		}
 	}

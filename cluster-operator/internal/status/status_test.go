@@ -78,8 +78,9 @@ func TestCertificatesOfListenersAreThoseThatNodesServe(t *testing.T) {
 		tls, own []string
 	}{
 		"the pass ends before the CA is known": {Input{Endpoints: &model.Endpoints{}}, []string{"old"}, []string{"user's"}},
-		"an invalid Kafka's CA is renewed":     {Input{ClusterCA: "new"}, []string{"new"}, []string{"user's"}},
-		"nothing is known":                     {Input{}, []string{"old"}, []string{"user's"}},
+		"an invalid Kafka's CA is renewed": {Input{ClusterCA: "new", Served: map[string]bool{"user's": true}}, []string{"new"},
+			[]string{"user's"}},
+		"nothing is known": {Input{}, []string{"old"}, []string{"user's"}},
 		"the pass goes through": {Input{Endpoints: &model.Endpoints{}, ClusterCA: "new", Certificates: map[string]string{"own": "user's new"}},
 			[]string{"new"}, []string{"user's new"}},
 	} {

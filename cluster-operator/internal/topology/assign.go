@@ -51,6 +51,8 @@ type Volume struct {
 	Node int32
 	// Pool names the pool that it belonged to.
 	Pool string
+	// Removed reports that the node left, so that nobody needs its volumes.
+	Removed bool `json:",omitempty"`
 }
 
 // Assign gives each pool its nodes. Ids that run, ids in a status, and ids whose volumes exist belong to their pool, in
@@ -59,7 +61,7 @@ type Volume struct {
 // It fails if two pools claim one id; nothing may be changed then.
 func Assign(in Input) (Topology, error) {
 	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b PoolSpec) int { return cmp.Compare(a.Name, b.Name) })
-	a := assignment{Input: in, owner: map[int32]string{}, running: map[int32]Node{}}
+	a := assignment{Input: in, owner: map[int32]string{}, running: map[int32]Node{}, removed: map[int32]bool{}}
 	if err := a.claim(); err != nil {
 		return Topology{}, err
 	}
@@ -94,6 +96,8 @@ type assignment struct {
 	// owner maps each id that is taken to its pool.
 	owner   map[int32]string
 	running map[int32]Node
+	// removed are the ids of nodes that left, and whose volumes exist.
+	removed map[int32]bool
 	result  Topology
 }
 
@@ -114,6 +118,7 @@ func (a *assignment) claim() error {
 		}
 	}
 	for _, v := range a.Volumes {
+		a.removed[v.Node] = v.Removed
 		owner, taken := a.owner[v.Node]
 		if !taken {
 			a.owner[v.Node] = v.Pool
@@ -216,8 +221,8 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 	return false
 }
 
-// newID returns an id for one more node: one that the user names, one whose volume the pool has, or the smallest that is free. While a
-// Kubernetes cluster is away, it is unknown which ids are free.
+// newID returns an id for one more node: one that the user names, one whose volume the pool has, rather of a node that did not leave, or
+// the smallest that is free. While a Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]
@@ -226,9 +231,12 @@ func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, foun
 	if id, found := next.first(free); found {
 		return id, true
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.owner)) {
-		if a.owner[id] == pool && free(id) {
-			return id, true
+	owned := slices.Sorted(maps.Keys(a.owner))
+	for _, removed := range []bool{false, true} {
+		for _, id := range owned {
+			if a.owner[id] == pool && a.removed[id] == removed && free(id) {
+				return id, true
+			}
 		}
 	}
 	if len(a.Away) > 0 {

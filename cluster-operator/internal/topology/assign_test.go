@@ -16,6 +16,13 @@ var (
 	combined   = Roles{Broker: true, Controller: true}
 )
 
+func volumes(pool string, ids ...int32) (all []Volume) {
+	for _, id := range ids {
+		all = append(all, Volume{Node: id, Pool: pool})
+	}
+	return all
+}
+
 // pool returns a pool of brokers.
 func pool(name string, replicas int32, known ...int32) PoolSpec {
 	return PoolSpec{Name: name, Replicas: replicas, Roles: broker, Known: known}
@@ -116,15 +123,19 @@ func TestIDs(t *testing.T) {
 			want: map[string][]int32{"a": {3, 4, 5}},
 		},
 		"a pool that is made again gets the ids of its volumes": {
-			in:   Input{Pools: []PoolSpec{pool("a", 3)}, Volumes: []Volume{{3, "a"}, {4, "a"}, {5, "a"}}},
+			in:   Input{Pools: []PoolSpec{pool("a", 3)}, Volumes: volumes("a", 3, 4, 5)},
 			want: map[string][]int32{"a": {3, 4, 5}},
 		},
+		"volumes of nodes that left come last": {
+			in:   Input{Pools: []PoolSpec{pool("a", 2)}, Volumes: append(volumes("a", 1, 2), Volume{Node: 0, Pool: "a", Removed: true})},
+			want: map[string][]int32{"a": {1, 2}},
+		},
 		"an id with a volume of another pool is not free": {
-			in:   Input{Pools: []PoolSpec{pool("b", 2)}, Volumes: []Volume{{0, "a"}}},
+			in:   Input{Pools: []PoolSpec{pool("b", 2)}, Volumes: volumes("a", 0)},
 			want: map[string][]int32{"b": {1, 2}},
 		},
 		"not even if the user names it": {
-			in:   Input{Pools: []PoolSpec{pool("b", 1).next("[0]")}, Volumes: []Volume{{0, "a"}}},
+			in:   Input{Pools: []PoolSpec{pool("b", 1).next("[0]")}, Volumes: volumes("a", 0)},
 			want: map[string][]int32{"b": {1}},
 		},
 		"a range that can't be read is as good as none": {
@@ -312,7 +323,7 @@ func TestAnyHistoryKeepsIDs(t *testing.T) {
 						t.Fatalf("seed %d, step %d: id %d goes to pool %s, and pool %s has its volume", seed, step, n.ID, n.Pool, v.Pool)
 					}
 				}
-				volumes[Volume{n.ID, n.Pool}] = true
+				volumes[Volume{Node: n.ID, Pool: n.Pool}] = true
 			}
 			in.Running = got.Nodes()
 			for i := range in.Running {

@@ -1,0 +1,182 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+)
+
+// leftVolumes are the volumes that no wanted node would use, by pool, as the names of their claims.
+type leftVolumes struct {
+	// unmounted are of wanted nodes, and idle of nodes that are not wanted: an earlier Kafka left both.
+	unmounted, idle map[string][]string
+	// reported are of nodes that left this Kafka. They had no data.
+	reported map[string][]string
+}
+
+// checkLeftVolumes looks for volumes of an earlier Kafka that the wanted nodes would not use: they would start without its data.
+func (p *pass) checkLeftVolumes() error {
+	left := p.leftVolumes()
+	for _, name := range slices.Sorted(maps.Keys(left.reported)) {
+		p.warnOf(name, "KafkaStorage", fmt.Sprintf("Nodes do not use %s of earlier nodes of their ids: .spec.storage of KafkaNodePool %s/%s "+
+			"does not have these volumes. Delete the claims if nobody needs their data", claimsIn(left.reported[name]), p.kafka.Namespace, name))
+	}
+	const otherwise = "If nobody needs the data, or the volumes were removed before the earlier Kafka was deleted, delete the claims"
+	for _, name := range slices.Sorted(maps.Keys(left.unmounted)) {
+		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and .spec.storage of KafkaNodePool %s does not have these "+
+			"volumes, so nodes would start without their data: nothing is created. Set .spec.storage to that of the earlier Kafka, and change "+
+			"it when the nodes run. %s", claimsIn(left.unmounted[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
+	}
+	for _, name := range slices.Sorted(maps.Keys(left.idle)) {
+		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and KafkaNodePool %s has too few nodes to use them: nothing is "+
+			"created. Set .spec.replicas to that of the earlier Kafka, and change it when the nodes run. %s", claimsIn(left.idle[name]),
+			p.kafka.Namespace, p.kafka.Name, name, otherwise)
+	}
+	return nil
+}
+
+// claimsIn lists claims for a message.
+func claimsIn(names []string) string { return "PersistentVolumeClaims " + listOf(names) }
+
+// listOf lists names for a message, up to a maximum.
+func listOf(names []string) string {
+	const most = 10
+	slices.Sort(names)
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// leftVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
+func (p *pass) leftVolumes() leftVolumes {
+	left := leftVolumes{map[string][]string{}, map[string][]string{}, map[string][]string{}}
+	exists, runs, wanted := p.existingIDs(), map[string]bool{}, map[string]bool{}
+	for _, n := range p.known() {
+		runs[n.Pool] = true
+	}
+	earlier := func(claim *corev1.PersistentVolumeClaim, pool string) bool {
+		return !runs[pool] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		wanted[p.podName(n)] = true
+		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
+		if exists[n.ID] || pool == nil || s == nil {
+			continue
+		}
+		for _, volume := range model.Unmounted(p.podName(n), nil, s.needed, pool.Spec.Storage) {
+			claim, of := s.facts.Claim(volume+"-"+p.podName(n)), left.reported
+			if earlier(claim, n.Pool) {
+				of = left.unmounted
+			}
+			of[n.Pool] = append(of[n.Pool], claim.Name)
+		}
+	}
+	for _, s := range p.sites {
+		for _, name := range s.needed {
+			claim := s.facts.Claim(name)
+			pool := claim.Labels[podset.LabelPoolName]
+			if p.input.Pools[pool] != nil && earlier(claim, pool) && !wanted[p.podOf(claim)] {
+				left.idle[pool] = append(left.idle[pool], name)
+			}
+		}
+	}
+	return left
+}
+
+// podOf returns the name of the pod that a claim is for, "" if the name of the claim does not say.
+func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
+	id, err := facts.NodeID(claim.Name)
+	if err != nil {
+		return ""
+	}
+	return p.podName(topology.Node{ID: id, Pool: claim.Labels[podset.LabelPoolName]})
+}
+
+// markRemoved marks the claims of volumes that nobody needs: those of nodes that left, and those that were removed from their pool. A Kafka
+// that is created again from the same objects may leave them unused. A volume that is used again loses the mark.
+func (p *pass) markRemoved(ctx context.Context) error {
+	listed, runs, wanted := map[string]*corev1.Pod{}, map[string]bool{}, map[string]bool{}
+	for _, l := range p.listed {
+		listed[l.Pod.Name], runs[l.Node.Pool] = l.Pod, true
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		wanted[p.podName(n)] = true
+	}
+	return p.each(func(s *site) error {
+		for _, name := range s.claims {
+			claim := s.facts.Claim(name)
+			name, pool := p.podOf(claim), claim.Labels[podset.LabelPoolName]
+			var removed bool
+			switch pod := listed[name]; {
+			case !wanted[name] && (pod != nil || runs[pool]):
+				removed = true
+			case pod == nil || p.input.Pools[pool] == nil:
+				continue // nothing says what becomes of it
+			default:
+				removed = !mounts(pod, claim.Name) &&
+					len(model.Unmounted(name, nil, []string{claim.Name}, p.input.Pools[pool].Spec.Storage)) > 0
+			}
+			if err := p.mark(ctx, s, claim, removed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mark notes on a claim whether its volume was removed.
+func (p *pass) mark(ctx context.Context, s *site, claim *corev1.PersistentVolumeClaim, removed bool) error {
+	if isRemoved(claim) == removed || claim.DeletionTimestamp != nil {
+		return nil
+	}
+	changed := claim.DeepCopy()
+	if removed {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, model.AnnotationRemoved, "true")
+	} else {
+		delete(changed.Annotations, model.AnnotationRemoved)
+	}
+	if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("PersistentVolumeClaim %s: %w", claim.Name, err)
+	}
+	key := facts.Key{Kind: "PersistentVolumeClaim", Name: claim.Name}
+	s.facts.Objects[key] = changed
+	p.wrote(s, key, apply.Changed)
+	return nil
+}
+
+func isRemoved(claim *corev1.PersistentVolumeClaim) bool {
+	return v1.IsTrue(claim.Annotations, model.AnnotationRemoved)
+}
+
+// findNeeded returns the names of the claims of volumes that were not removed.
+func (s *site) findNeeded() []string {
+	return slices.DeleteFunc(slices.Clone(s.claims), func(name string) bool { return isRemoved(s.facts.Claim(name)) })
+}
+
+// volumes returns the volumes of nodes in a Kubernetes cluster.
+func (p *pass) volumes(s *site) []topology.Volume {
+	needed := map[string]bool{}
+	for _, name := range s.needed {
+		needed[p.podOf(s.facts.Claim(name))] = true
+	}
+	all := s.facts.Volumes(p.kafka.Name)
+	for i, v := range all {
+		all[i].Removed = !needed[p.podName(topology.Node{ID: v.Node, Pool: v.Pool})]
+	}
+	return all
+}
