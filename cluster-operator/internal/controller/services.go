@@ -140,8 +140,8 @@ func (p *pass) keepRetyped() {
 }
 
 // keepUnaddressed keeps running nodes as they are that lost their ConfigMap together with an object that had an address of theirs. In one
-// Kubernetes cluster these are the ready ones: the pod of any other node may wait for the ConfigMap. Before a Kafka is in several, its nodes
-// wait for addresses that are not in use yet, and without its ConfigMap a node would never get them.
+// Kubernetes cluster these are the ready ones: the pod of any other node may wait for the ConfigMap. Before a Kafka is in several, its
+// nodes wait for addresses that are not in use yet, and without its ConfigMap a node would never get them.
 func (p *pass) keepUnaddressed() {
 	inUse := len(p.record.Peers) > 0 || p.startedElsewhere()
 	for _, l := range p.listed {
