@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -89,7 +90,7 @@ func (p *pass) renew(ctx context.Context) error {
 			return nil
 		}
 		if s.cluster != topology.Home {
-			if s.anchor == nil || !p.ownerWritten() {
+			if !p.claimed(s) || !p.ownerWritten() {
 				return nil // nothing proves there what is the Kafka's
 			}
 			s.applier.Owner = new(p.owner)
@@ -101,6 +102,16 @@ func (p *pass) renew(ctx context.Context) error {
 		}
 		return p.recertify(ctx, s, plan.PodAnnotations)
 	})
+}
+
+// claimed reports whether the anchor in a Kubernetes cluster is the Kafka's in its present epoch. What would be written there before could
+// not be told from what an earlier Kafka of this name wrote.
+func (p *pass) claimed(s *site) bool {
+	if s.anchor == nil {
+		return false
+	}
+	live := ownership.Read(s.anchor, "ConfigMap")
+	return ownership.Decide(&live, p.owner, ownership.Facts{}) == ownership.Proceed
 }
 
 // secretsOf returns what the Secrets of nodes hold, the certificates of users for listeners among it.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
@@ -58,8 +59,7 @@ func (h *stretched) snapshot() map[string]string {
 
 func TestSecretsOfCAsThatOutliveTheKafkaAreAtRest(t *testing.T) {
 	g := NewWithT(t)
-	kept := &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
-	h := formInMemory(t, func(k *v1.Kafka) { k.Spec.ClusterCa, k.Spec.ClientsCa = kept, kept })
+	h := formInMemory(t, keptCAs)
 	before := h.snapshot()
 	_, _ = h.pass(h.leader(), -1)
 	g.Expect(h.snapshot()).To(Equal(before))
@@ -200,4 +200,44 @@ func TestNodesKeepTheirAddressesThoughTheRecordIsEmpty(t *testing.T) {
 			g.Expect(configs()).To(Equal(before))
 		})
 	}
+}
+
+// keptCAs edits a Kafka so that its CAs outlive it.
+func keptCAs(k *v1.Kafka) {
+	k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
+	k.Spec.ClientsCa = k.Spec.ClusterCa
+}
+
+// again deletes the Kafka without its finalizers, and creates it again when the garbage is collected.
+func (h *stretched) again() {
+	kafka := h.centrals[0].kafka()
+	kafka.Finalizers = nil
+	h.must(h.k8s.Update(h.t.Context(), kafka))
+	h.must(h.k8s.Delete(h.t.Context(), h.centrals[0].kafka()))
+	h.collect()
+	next := stretchedKafka()
+	next.Namespace = historyNamespace
+	keptCAs(next)
+	h.must(h.k8s.Create(h.t.Context(), next))
+}
+
+func TestNothingIsRenewedElsewhereBeforeTheAnchorIsTheKafkas(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, keptCAs)
+	h.again()
+	epoch := func() string { return h.centrals[0].kafka().Annotations[v1.AnnotationOwnerEpoch] }
+	for writes := 1; epoch() != "2"; writes++ {
+		_, _ = h.pass(h.leader(), writes) // the operator is killed after that many
+	}
+	kafka := h.centrals[0].kafka()
+	kafka.Spec.Kafka.Version = "0.1.0"
+	h.must(h.k8s.Update(t.Context(), kafka))
+	_, _ = h.pass(h.leader(), -1)
+	for _, key := range []facts.Key{anchorKey, {Kind: "Secret", Name: "my-cluster-cluster-ca-cert"}} {
+		g.Expect(h.leader().links["east"].bound.objects[key].GetAnnotations()[ownership.MarkTerm]).To(HavePrefix("1."), key.Name)
+	}
+
+	h.again()
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }
