@@ -2,9 +2,11 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -31,7 +33,10 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string) (*roller.Recover
 	lines := int64(logLines)
 	tail := &corev1.PodLogOptions{Container: podset.ContainerKafka, TailLines: &lines}
 	text, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, tail).DoRaw(ctx)
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err): // client-go does not say so
+		return nil, errors.New("read the pod's log: forbidden: the roller needs the verb get on pods/log")
+	case err != nil:
 		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}
 	fact := RecoveryFromLog(string(text))
