@@ -39,6 +39,8 @@ type Journal struct {
 	cluster   string
 
 	seen *corev1.ConfigMap // as last read or written
+	// owned means that the journal that was read last is deleted with a Kafka.
+	owned bool
 }
 
 // New returns the journal of a Kafka cluster. The reader must not be a cache.
@@ -70,7 +72,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 					j.namespace, j.Name(), err)
 		}
 	}
-	j.seen = stored
+	j.seen, j.owned = stored, len(stored.OwnerReferences) > 0
 	if v1.IsTrue(stored.Annotations, v1.AnnotationPauseReconciliation) {
 		paused = fmt.Sprintf("ConfigMap %s/%s is annotated with %s", j.namespace, j.Name(), v1.AnnotationPauseReconciliation)
 	}
@@ -112,7 +114,11 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	next.Data = data
 	var err error
 	if j.seen == nil {
-		if next.OwnerReferences, err = j.owners(ctx); err == nil {
+		next.OwnerReferences, err = j.owners(ctx)
+		if err == nil && len(next.OwnerReferences) == 0 && j.owned && len(p.Restarts) == 0 {
+			return nil // the Kafka was deleted, and its last nodes end: nothing would delete a new journal
+		}
+		if err == nil {
 			err = j.client.Create(ctx, next)
 		}
 	} else {

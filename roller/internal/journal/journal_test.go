@@ -209,3 +209,29 @@ func TestTheJournalIsDeletedWithItsKafka(t *testing.T) {
 	g.Expect(alone.journal().Save(t.Context(), roller.Progress{}, nil)).To(Succeed())
 	g.Expect(alone.stored(t).OwnerReferences).To(BeEmpty())
 }
+
+func TestNoJournalIsLeftOfADeletedKafka(t *testing.T) {
+	g := NewWithT(t)
+	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "kafka", Name: "my-cluster-a", Labels: map[string]string{"strimzi.io/cluster": "my-cluster"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1"}},
+	}}
+	d := newDesk(set)
+	j := d.journal()
+	look := func(p roller.Progress) {
+		t.Helper()
+		_, _, err := j.Load(t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(j.Save(t.Context(), p, nil)).To(Succeed())
+	}
+	look(roller.Progress{})
+	look(progress())
+	g.Expect(d.Delete(t.Context(), d.stored(t))).To(Succeed())
+	g.Expect(d.Delete(t.Context(), set)).To(Succeed())
+	writes := d.writes
+	look(roller.Progress{Failing: map[roller.NodeID]time.Time{3: noon}})
+	g.Expect(d.writes).To(Equal(writes), "the garbage collector would not delete it")
+
+	look(progress())
+	g.Expect(d.stored(t).Data).NotTo(BeEmpty(), "no restart begins without a record")
+}
