@@ -259,8 +259,8 @@ func TestConversionsFindAPlantedFault(t *testing.T) {
 
 // TestTheFirstBrokersElsewhereWaitForControllers plays what random histories found: see judgeFirst.
 func TestTheFirstBrokersElsewhereWaitForControllers(t *testing.T) {
-	// tell passes until nodes are told their new addresses; no pod is restarted then.
-	tell := func(h *conversion, stop func() bool) {
+	// passUntil reconciles until nodes have their new addresses; no pod is restarted then.
+	passUntil := func(h *conversion, stop func() bool) {
 		for range 10 {
 			if stop() {
 				return
@@ -272,7 +272,7 @@ func TestTheFirstBrokersElsewhereWaitForControllers(t *testing.T) {
 		}
 		h.failf("nodes don't get their addresses")
 	}
-	told := func(h *conversion) func() bool {
+	addressed := func(h *conversion) func() bool {
 		return func() bool {
 			config, _ := h.object(facts.Key{Kind: "ConfigMap", Name: "my-cluster-a-0"}).(*corev1.ConfigMap)
 			return strings.Contains(config.Data["server.config"], "@192.0.2.")
@@ -281,17 +281,17 @@ func TestTheFirstBrokersElsewhereWaitForControllers(t *testing.T) {
 	for name, meanwhile := range map[string]func(*conversion){
 		"somebody else writes the set at the same time": func(h *conversion) {
 			h.window = func(_ *apiServer, key facts.Key) {
-				if set, is := h.object(key).(*podset.StrimziPodSet); is && told(h)() {
+				if set, is := h.object(key).(*podset.StrimziPodSet); is && addressed(h)() {
 					set = set.DeepCopy()
 					set.Annotations = with(set.Annotations, "example.com/theirs", "")
 					h.must(h.k8s.Update(h.t.Context(), set))
 				}
 			}
-			tell(h, told(h))
+			passUntil(h, addressed(h))
 			h.window = nil
 		},
 		"one of the other clusters is away": func(h *conversion) {
-			tell(h, told(h))
+			passUntil(h, addressed(h))
 			h.centrals[0].operators[0].links["east"].lost = true
 		},
 		"volumes are left from before": func(h *conversion) {
@@ -299,7 +299,7 @@ func TestTheFirstBrokersElsewhereWaitForControllers(t *testing.T) {
 			h.unstretch()
 			h.isAtHome()
 			h.stretch()
-			tell(h, told(h))
+			passUntil(h, addressed(h))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,8 +62,8 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 			}
 			before := live.DeepCopy()
 			delete(live.Annotations, annotation)
-			if err := s.live.Patch(ctx, live, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-				return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+			if err := s.patch(ctx, keyOfSet(set), before, live); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -129,9 +129,13 @@ func (s *site) setHold(ctx context.Context, set *podset.StrimziPodSet, why strin
 	} else {
 		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, podset.AnnotationHold, why)
 	}
-	if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(set, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+	if err := s.patch(ctx, keyOfSet(set), set, changed); err != nil {
+		return err
 	}
 	set.Annotations, set.ResourceVersion = changed.Annotations, changed.ResourceVersion
 	return nil
+}
+
+func keyOfSet(set *podset.StrimziPodSet) facts.Key {
+	return facts.Key{Kind: "StrimziPodSet", Name: set.Name}
 }

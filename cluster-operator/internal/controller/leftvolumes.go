@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -65,7 +64,7 @@ func listOf(names []string) string {
 // leftVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
 func (p *pass) leftVolumes() leftVolumes {
 	left := leftVolumes{map[string][]string{}, map[string][]string{}, map[string][]string{}}
-	exists, runs, wanted := p.existingIDs(), map[string]bool{}, map[string]bool{}
+	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
 	for _, n := range p.known() {
 		runs[n.Pool] = true
 	}
@@ -73,7 +72,6 @@ func (p *pass) leftVolumes() leftVolumes {
 		return !runs[pool] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		wanted[p.podName(n)] = true
 		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
 		if exists[n.ID] || pool == nil || s == nil {
 			continue
@@ -98,6 +96,15 @@ func (p *pass) leftVolumes() leftVolumes {
 	return left
 }
 
+// wantedPods returns the names of the pods of the wanted nodes.
+func (p *pass) wantedPods() map[string]bool {
+	wanted := map[string]bool{}
+	for _, n := range p.input.Topology.Nodes() {
+		wanted[p.podName(n)] = true
+	}
+	return wanted
+}
+
 // podOf returns the name of the pod that a claim is for, "" if the name of the claim does not say.
 func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
 	id, err := facts.NodeID(claim.Name)
@@ -110,12 +117,9 @@ func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
 // markRemoved marks the claims of volumes that nobody needs: those of nodes that left, and those that were removed from their pool. A Kafka
 // that is created again from the same objects may leave them unused. A volume that is used again loses the mark.
 func (p *pass) markRemoved(ctx context.Context) error {
-	listed, runs, wanted := map[string]*corev1.Pod{}, map[string]bool{}, map[string]bool{}
+	listed, runs, wanted := map[string]*corev1.Pod{}, map[string]bool{}, p.wantedPods()
 	for _, l := range p.listed {
 		listed[l.Pod.Name], runs[l.Node.Pool] = l.Pod, true
-	}
-	for _, n := range p.input.Topology.Nodes() {
-		wanted[p.podName(n)] = true
 	}
 	return p.each(func(s *site) error {
 		for _, name := range s.claims {
@@ -150,10 +154,10 @@ func (p *pass) mark(ctx context.Context, s *site, claim *corev1.PersistentVolume
 	} else {
 		delete(changed.Annotations, model.AnnotationRemoved)
 	}
-	if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("PersistentVolumeClaim %s: %w", claim.Name, err)
-	}
 	key := facts.Key{Kind: "PersistentVolumeClaim", Name: claim.Name}
+	if err := s.patch(ctx, key, claim, changed); err != nil {
+		return err
+	}
 	s.facts.Objects[key] = changed
 	p.wrote(s, key, apply.Changed)
 	return nil

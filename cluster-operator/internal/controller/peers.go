@@ -94,7 +94,7 @@ func (p *pass) ifRemoved(n topology.Node) string {
 	return fmt.Sprintf(" (KafkaNodePool %s was removed: create it again)", n.Pool)
 }
 
-// startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as can be told. The record of a cluster
+// startedElsewhere reports whether a node in another Kubernetes cluster was ever started, as far as is known. The record of a cluster
 // that is away also lists nodes that wait; controllers never do.
 func (p *pass) startedElsewhere() bool {
 	return slices.ContainsFunc(p.existing(), func(n topology.Node) bool {

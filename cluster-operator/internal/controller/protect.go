@@ -69,8 +69,8 @@ func (p *pass) disown(ctx context.Context, s *site, key facts.Key) error {
 	if annotations := changed.GetAnnotations(); annotations[v1.AnnotationDeleteClaim] != "" {
 		annotations[v1.AnnotationDeleteClaim] = "false"
 	}
-	if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("%s %s: %w", key.Kind, key.Name, err)
+	if err := s.patch(ctx, key, live, changed); err != nil {
+		return err
 	}
 	s.facts.Objects[key] = changed
 	p.wrote(s, key, apply.Changed)

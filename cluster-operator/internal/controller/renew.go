@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -178,10 +177,10 @@ func (p *pass) recertify(ctx context.Context, s *site, annotations map[string]ma
 		if !changes {
 			continue
 		}
-		if err := s.live.Patch(ctx, changed, client.MergeFromWithOptions(set, client.MergeFromWithOptimisticLock{})); err != nil {
-			return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+		if err := s.patch(ctx, keyOfSet(set), set, changed); err != nil {
+			return err
 		}
-		p.wrote(s, facts.Key{Kind: "StrimziPodSet", Name: set.Name}, apply.Changed)
+		p.wrote(s, keyOfSet(set), apply.Changed)
 	}
 	return nil
 }

@@ -50,11 +50,16 @@ func (f *findings) list(key string) []string {
 	if !set || err != nil || configdef.Refers(text) {
 		return nil
 	}
-	var items []string
+	return items(text)
+}
+
+// items returns the items of a list in Kafka's configuration.
+func items(text string) []string {
+	var all []string
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
+			all = append(all, item)
 		}
 	}
-	return items
+	return all
 }

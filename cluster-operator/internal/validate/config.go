@@ -66,8 +66,8 @@ func (f *findings) values(table *configdef.Table, key, value string) {
 }
 
 func (f *findings) providers(value string) {
-	for alias := range strings.SplitSeq(value, ",") {
-		if alias = strings.TrimSpace(alias); slices.Contains(ownAliases, alias) {
+	for _, alias := range items(value) {
+		if slices.Contains(ownAliases, alias) {
 			f.fail("ConfigProvider", v1.ReasonInvalidConfiguration,
 				"config.provider %s not permitted as it reserved for Strimzi. Not permitted aliases: [%s]",
 				alias, strings.Join(ownAliases, ", "))

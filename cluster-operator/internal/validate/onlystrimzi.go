@@ -29,8 +29,8 @@ func (f *findings) classes(path, value string) {
 	if f.cluster().Image != "" || f.addsClasses() {
 		return
 	}
-	for class := range strings.SplitSeq(value, ",") {
-		if class = strings.TrimSpace(class); strings.HasPrefix(class, "io.strimzi.") {
+	for _, class := range items(value) {
+		if strings.HasPrefix(class, "io.strimzi.") {
 			f.warn("ClassOfStrimzi", v1.ReasonUnsupportedField, "Resource Kafka(%s) names the class %s in the field %s: Strimzi's images have it, "+
 				"and Apache Kafka's do not, with which nodes would not start. Use an image that has it (.spec.kafka.image), or mount its jars and "+
 				"add them to CLASSPATH in template.kafkaContainer.env", f.key(), class, path)
