@@ -53,7 +53,7 @@ func (h *history) restoreLost() {
 		if !ok || objects[facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + pool.Name}] != nil {
 			continue
 		}
-		for _, id := range pool.Status.NodeIDs {
+		for id := range int32(20) { // the status lists no nodes if the pool was made again while the Kafka was paused
 			pod := fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)
 			config, ok := objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
 			if !ok {
