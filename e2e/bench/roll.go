@@ -24,11 +24,13 @@ const settles = 15 * time.Second
 
 // roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on a
 // real Kubernetes cluster: with and without the elections that make restarted brokers leaders of their partitions again. The floor is the
-// same producer in a minute without restarts.
+// same producer in a minute without restarts. What it notices while another Kafka on the same machine is restarted is the machine's share:
+// nodes that start use the same cores.
 func roll(ctx context.Context, r *Report) error {
 	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) (err error) {
 		const namespace = "roll"
-		if _, err := m.applied(ctx, namespace, filepath.Join(root, "e2e", "bench", "roll.yaml")); err != nil {
+		manifest := filepath.Join(root, "e2e", "bench", "roll.yaml")
+		if _, err := m.applied(ctx, namespace, manifest); err != nil {
 			return err
 		}
 		flow, err := m.records(ctx, lab, namespace, "records")
@@ -46,6 +48,10 @@ func roll(ctx context.Context, r *Report) error {
 			return err
 		}
 		after := time.Now()
+		another, err := m.restartsOfAnother(ctx, r, manifest)
+		if err != nil {
+			return err
+		}
 		with, err := m.restarts(ctx, r, namespace)
 		if err != nil {
 			return err
@@ -63,7 +69,7 @@ func roll(ctx context.Context, r *Report) error {
 		limited, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		report := flow.Stop(limited)
-		for name, marks := range map[string][]time.Time{"": with, "_without_elections": without} {
+		for name, marks := range map[string][]time.Time{"": with, "_without_elections": without, "_of_another_kafka": another} {
 			var p99, longest time.Duration
 			for i, from := range marks[:rolls] {
 				of99, most := report.Percentile(99, from, marks[i+1]), report.Percentile(100, from, marks[i+1])
@@ -76,6 +82,23 @@ func roll(ctx context.Context, r *Report) error {
 		}
 		return report.Err()
 	})
+}
+
+// restartsOfAnother creates a Kafka in a namespace of its own, restarts all its nodes several times, and deletes it. It returns when each
+// roll began, and when the last one ended.
+func (m machine) restartsOfAnother(ctx context.Context, r *Report, manifest string) ([]time.Time, error) {
+	const namespace = "another"
+	if _, err := m.applied(ctx, namespace, manifest); err != nil {
+		return nil, err
+	}
+	marks, err := m.restarts(ctx, r, namespace)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := m.Kubectl(ctx, "delete", "namespace", namespace, "--timeout=2m"); err != nil {
+		return nil, err
+	}
+	return marks, pause(ctx, settles)
 }
 
 // restarts restarts all nodes several times, and returns when each roll began, and when the last one ended.
