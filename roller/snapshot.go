@@ -94,6 +94,9 @@ type Node struct {
 	Revision Fact[Revision] `json:"revision"`
 	// Requests are the external reasons to restart the node: annotations, changed certificates.
 	Requests []Reason `json:"requests,omitempty"`
+	// ConfigHash has the hashes of the configuration that the pod was created with, and of the desired one; empty if the owner of the pod
+	// states none.
+	ConfigHash Revision `json:"configHash,omitzero"`
 	// Config has the desired and the live configuration of the node.
 	Config Fact[brokerconfig.Config] `json:"config"`
 	// Desired is the desired configuration of the node, known even if the node does not report its live one.

@@ -110,6 +110,8 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {
 		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
+		n.ConfigHash = roller.Revision{Current: pod.Annotations[podset.AnnotationConfigHash],
+			Desired: desired.Annotations[podset.AnnotationConfigHash]}
 		if manual(desired.Annotations) { // each new pod has the annotation: it requests one restart
 			n.Requests = nil
 			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod of the set"})

@@ -54,7 +54,10 @@ func (h *history) runPods(s *apiServer, percent int) {
 				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
 					Controller: new(true)}}
 				h.must(k8s.Create(h.t.Context(), pod))
+				h.configured[s.objects[facts.Key{Kind: "Pod", Name: pod.Name}].GetUID()] = configOf(s, pod.Name)
 				h.startController(s, pod)
+			} else if h.rand.Intn(100) < percent {
+				h.configure(s, pod)
 			}
 			status.CurrentPods++
 			if h.rand.Intn(100) < percent {

@@ -57,6 +57,8 @@ type history struct {
 	formatted bool
 	// logs maps the pod of each controller to the volume that has its metadata log.
 	logs map[string]string
+	// configured are the hashes of the configurations that pods run with, by the uids of the pods.
+	configured map[types.UID]string
 	// writing is the Reconciler that writes to the API server now; nil for writes of users and accidents. Only writes of a Reconciler are
 	// judged.
 	writing *Reconciler
@@ -97,7 +99,7 @@ func newHistory(t testing.TB, seed int64) *history {
 	h := &history{t: t, seed: seed, name: kafkaKey.Name, rand: rand.New(rand.NewSource(seed)), fail: -1,
 		brokers: &brokers{metadata: 30},
 		now:     time.Unix(1_800_000_000, 0),
-		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{},
+		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{}, configured: map[types.UID]string{},
 		lost: map[string]*podset.StrimziPodSet{}}
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
@@ -264,6 +266,9 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	h.t.Helper()
 	if pool, ok := after.(*v1.KafkaNodePool); ok && h.judgeMore == nil {
 		h.judgePool(pool)
+	}
+	if kafka, ok := after.(*v1.Kafka); ok && h.judgeMore == nil {
+		h.judgeKafka(s, kafka)
 	}
 	if set, ok := after.(*podset.StrimziPodSet); ok && h.judgeMore == nil {
 		h.judgeVersions(set)

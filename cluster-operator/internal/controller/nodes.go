@@ -48,7 +48,28 @@ func (p *pass) nodes(ctx context.Context) error {
 			p.waits(node.Pool, "node %d (%s)", node.ID, why)
 		}
 	}
+	p.findUnconfigured()
 	return p.finishRequests(ctx)
+}
+
+// findUnconfigured finds the nodes that do not run with their configuration, although their pods are up to date: the roller changes it while
+// they run, or restarts them for it, and reports when that is done.
+func (p *pass) findUnconfigured() {
+	roller := podset.RollerStatusIn(p.home().facts.ConfigMap(podset.RollerStatusName(p.kafka.Name)))
+	for _, l := range p.listed {
+		running := p.pod(l.Node)
+		wanted := l.Pod.Annotations[podset.AnnotationConfigHash]
+		if running == nil || running.DeletionTimestamp != nil || roller.ConfigurationOf(running) == wanted ||
+			running.Annotations[podset.AnnotationRevision] != l.Pod.Annotations[podset.AnnotationRevision] {
+			continue
+		}
+		p.status.Unconfigured = append(p.status.Unconfigured, l.Node.Pool)
+		p.waits(l.Node.Pool, "node %d (the roller has not applied its configuration yet)", l.Node.ID)
+	}
+	blocked := slices.IndexFunc(roller.Conditions, func(c v1.Condition) bool { return c.Type == podset.RollerBlocked })
+	if len(p.status.Unconfigured) > 0 && blocked >= 0 {
+		p.waits("", "Roller: %s", roller.Conditions[blocked].Message)
+	}
 }
 
 // live returns the current manifests of nodes, by pod name.

@@ -44,6 +44,8 @@ type Input struct {
 	Changed map[string]bool
 	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
 	Waiting []Wait
+	// Unconfigured names the pool of each node whose pod is up to date, but does not run with its configuration yet.
+	Unconfigured []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
@@ -180,6 +182,11 @@ func (in Input) nodes(what, pool string) v1.Condition {
 		}
 		current += int(set.Status.CurrentPods)
 		ready += int(set.Status.ReadyPods)
+	}
+	for _, of := range in.Unconfigured {
+		if pool == "" || of == pool {
+			current--
+		}
 	}
 	if listed > nodes { // some are to leave, and are counted
 		changing, current, ready = true, min(current, nodes), min(ready, nodes)

@@ -24,7 +24,6 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
@@ -146,7 +145,7 @@ func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 	configuration := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-kafka-0", "mine"),
 		Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}}
 	progress := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-roller", "mine")}
-	progress.Labels[podset.LabelManagedBy] = journal.ManagedBy
+	progress.Labels[podset.LabelManagedBy] = podset.ManagedByRoller
 	w.create(set)
 	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
 	w.create(pod, configuration, progress)

@@ -20,7 +20,6 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
 )
 
 const (
@@ -175,7 +174,7 @@ func (relevant) Generic(event.GenericEvent) bool { return true }
 // Update implements predicate.Predicate.
 func (relevant) Update(e event.UpdateEvent) bool {
 	_, isSet := e.ObjectNew.(*podset.StrimziPodSet)
-	if isSet || e.ObjectNew.GetLabels()[podset.LabelManagedBy] == journal.ManagedBy {
+	if isSet || e.ObjectNew.GetLabels()[podset.LabelManagedBy] == podset.ManagedByRoller {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}
 	return true

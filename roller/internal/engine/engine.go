@@ -120,7 +120,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 		}
 		e.holding = true
 	}
-	status := summary(d, s.At, e.Journal.Status())
+	status := summary(&s, d, e.Policy(s.At), e.Journal.Status())
 	if err := e.Journal.Save(ctx, d.Progress, status); err != nil {
 		return roller.Decision{}, err
 	}

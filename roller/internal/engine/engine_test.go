@@ -11,6 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -412,10 +413,10 @@ func TestConditions(t *testing.T) {
 	b.paused = "ann wants it"
 	b.Expect(look()).To(Equal(engine.Status{
 		Phase: roller.PhaseBlocked,
-		Conditions: []v1.Condition{
+		RollerStatus: podset.RollerStatus{Conditions: []v1.Condition{
 			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
 			{Type: "Blocked", Status: "True", Reason: "Paused", Message: "node 0: ann wants it", LastTransitionTime: "2026-11-21T12:00:00Z"},
-		},
+		}},
 		Nodes: map[string]string{"kafka": "Ready: Restart waits: Paused"},
 	}))
 	b.paused, b.snapshot.At = "", noon.Add(time.Minute)
@@ -428,8 +429,8 @@ func TestConditions(t *testing.T) {
 			roller.Known("second")
 	}
 	b.snapshot.At = noon.Add(time.Hour)
-	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone,
-		Conditions: []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-11-21T13:00:00Z"}}}))
+	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone, RollerStatus: podset.RollerStatus{
+		Conditions: []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-11-21T13:00:00Z"}}}}))
 	b.snapshot.At = noon.Add(2 * time.Hour)
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T13:00:00Z"), "nothing has changed since")
 	b.status = "{"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -16,13 +17,13 @@ const (
 	// ConditionReady is True while all nodes are ready and up to date. Otherwise its reason is the phase.
 	ConditionReady = "Ready"
 	// ConditionBlocked is present while a node waits for something that does not end with time. Its reason is the rule.
-	ConditionBlocked = "Blocked"
+	ConditionBlocked = podset.RollerBlocked
 )
 
-// Status is the human-readable state of a roll in the journal.
+// Status is the state of a roll in the journal, for people and for the owner of the pods.
 type Status struct {
-	Conditions []v1.Condition `json:"conditions"`
-	Phase      roller.Phase   `json:"phase"`
+	podset.RollerStatus
+	Phase roller.Phase `json:"phase"`
 	// Expected is when the roll will likely be complete, to the minute; empty while no restart is in progress, or if it is unknown.
 	Expected string `json:"expected,omitempty"`
 	// Nodes summarizes the nodes that need an action, or are not ready.
@@ -44,8 +45,11 @@ func Obstacle(a roller.Assessment) (roller.Block, bool) {
 }
 
 // summary summarizes a decision. before is the last summary, in JSON: unchanged conditions keep their times.
-func summary(d roller.Decision, now time.Time, before string) Status {
-	status := Status{Phase: d.Phase, Conditions: conditions(d)}
+func summary(s *roller.Snapshot, d roller.Decision, policy roller.Policy, before string) Status {
+	var last Status
+	_ = json.Unmarshal([]byte(before), &last) // without a valid summary there are no times to keep
+	status := Status{Phase: d.Phase, RollerStatus: podset.RollerStatus{Conditions: conditions(d)}}
+	status.Configurations = roller.Configurations(s, d, policy, last.Configurations)
 	if !d.Expected.IsZero() {
 		status.Expected = d.Expected.Round(time.Minute).UTC().Format(time.RFC3339)
 	}
@@ -57,11 +61,9 @@ func summary(d roller.Decision, now time.Time, before string) Status {
 			status.Nodes[a.Name] = line
 		}
 	}
-	var last Status
-	_ = json.Unmarshal([]byte(before), &last) // without a valid summary there are no times to keep
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		c.LastTransitionTime = now.UTC().Format(time.RFC3339)
+		c.LastTransitionTime = s.At.UTC().Format(time.RFC3339)
 		for _, b := range last.Conditions {
 			if b.Type == c.Type && b.Status == c.Status && b.LastTransitionTime != "" {
 				c.LastTransitionTime = b.LastTransitionTime

@@ -19,14 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-const (
-	// ManagedBy is the value of the label app.kubernetes.io/managed-by on objects that the roller created. It writes to no others.
-	ManagedBy = "kafka-operators-roller"
-
-	labelManagedBy = "app.kubernetes.io/managed-by"
-	progressKey    = "progress"
-	statusKey      = "status"
-)
+const progressKey = "progress"
 
 // ErrNotOurs is the error for a ConfigMap with the journal's name that no roller created.
 var ErrNotOurs = errors.New("it was not made by a roller")
@@ -49,7 +42,7 @@ func New(c client.Client, reader client.Reader, namespace, cluster string) *Jour
 }
 
 // Name returns the name of the ConfigMap.
-func (j *Journal) Name() string { return j.cluster + "-roller" }
+func (j *Journal) Name() string { return podset.RollerStatusName(j.cluster) }
 
 // Load reads the journal: the progress, and the name of a client that paused the roller, if one did. A missing journal is an empty one.
 func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, err error) {
@@ -62,7 +55,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	if err != nil {
 		return roller.Progress{}, "", fmt.Errorf("read the journal: %w", err)
 	}
-	if stored.Labels[labelManagedBy] != ManagedBy {
+	if stored.Labels[podset.LabelManagedBy] != podset.ManagedByRoller {
 		return roller.Progress{}, "", j.notOurs()
 	}
 	if text := stored.Data[progressKey]; text != "" {
@@ -84,7 +77,7 @@ func (j *Journal) Status() string {
 	if j.seen == nil {
 		return ""
 	}
-	return j.seen.Data[statusKey]
+	return j.seen.Data[podset.RollerStatusKey]
 }
 
 func (j *Journal) notOurs() error {
@@ -95,7 +88,7 @@ func (j *Journal) notOurs() error {
 // and this one must not act on its own state.
 func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error {
 	data := map[string]string{}
-	for key, value := range map[string]any{progressKey: p, statusKey: status} {
+	for key, value := range map[string]any{progressKey: p, podset.RollerStatusKey: status} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return err
@@ -106,7 +99,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 		return nil
 	}
 	next := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: j.namespace, Name: j.Name(), Labels: map[string]string{labelManagedBy: ManagedBy, v1.LabelCluster: j.cluster},
+		Namespace: j.namespace, Name: j.Name(), Labels: map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: j.cluster},
 	}}
 	if j.seen != nil {
 		next = j.seen.DeepCopy()

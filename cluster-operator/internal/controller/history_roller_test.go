@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"encoding/json"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+)
+
+// configOf returns the hash of a node's configuration in its ConfigMap; empty if there is none.
+func configOf(s *apiServer, pod string) string {
+	config, ok := s.objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
+	if !ok {
+		return ""
+	}
+	return podset.ConfigHash(config.Data[podset.ConfigMapServerConfig])
+}
+
+// configure changes the configuration of a running pod to the desired one, and reports that, as the roller does.
+func (h *history) configure(s *apiServer, listed *corev1.Pod) {
+	pod, ok := s.objects[facts.Key{Kind: "Pod", Name: listed.Name}].object().(*corev1.Pod)
+	wanted := listed.Annotations[podset.AnnotationConfigHash]
+	if !ok || configOf(s, listed.Name) != wanted {
+		return // one of the two is not written yet
+	}
+	h.configured[pod.UID] = wanted
+	for home := range h.foreign {
+		if kafka, ok := home.objects[facts.Key{Kind: "Kafka", Name: h.name}].object().(*v1.Kafka); ok && kafka.DeletionTimestamp == nil {
+			h.reportConfigured(home, kafka, pod)
+		}
+	}
+}
+
+// reportConfigured reports in the roller's ConfigMap what a pod runs with, if that is not what it was created with.
+func (h *history) reportConfigured(home *apiServer, kafka *v1.Kafka, pod *corev1.Pod) {
+	key := facts.Key{Kind: "ConfigMap", Name: podset.RollerStatusName(h.name)}
+	config, exists := home.objects[key].object().(*corev1.ConfigMap)
+	all := podset.RollerStatusIn(config)
+	if all.ConfigurationOf(pod) == h.configured[pod.UID] {
+		return
+	}
+	if all.Configurations == nil {
+		all.Configurations = map[string]string{}
+	}
+	all.Configurations[string(pod.UID)] = h.configured[pod.UID]
+	text, err := json.Marshal(all)
+	h.must(err)
+	data := map[string]string{podset.RollerStatusKey: string(text)}
+	if exists {
+		config = config.DeepCopy()
+		config.Data = data
+		h.must(home.client().Update(h.t.Context(), config))
+	} else {
+		h.must(home.client().Create(h.t.Context(), &corev1.ConfigMap{Data: data, ObjectMeta: metav1.ObjectMeta{
+			Namespace: historyNamespace, Name: key.Name,
+			Labels:          map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: h.name},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: h.name, UID: kafka.UID}},
+		}}))
+	}
+	h.foreign[home][key] = home.objects[key].Object
+}
+
+// judgeKafka checks that a Kafka is not reported as ready before all nodes run with the configuration in their ConfigMaps.
+func (h *history) judgeKafka(s *apiServer, kafka *v1.Kafka) {
+	h.t.Helper()
+	if ready := readyOf(kafka); ready == nil || ready.Status != v1.ConditionTrue || kafka.Status.ObservedGeneration != kafka.Generation {
+		return
+	}
+	for _, key := range sortedKeys(s.objects) {
+		set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+		if !ok || h.foreign[s][key] != nil {
+			continue
+		}
+		for _, name := range h.namesIn(set) {
+			pod := s.objects[facts.Key{Kind: "Pod", Name: name}]
+			if pod != nil && h.configured[pod.GetUID()] != configOf(s, name) {
+				h.failf("the Kafka is called ready, and pod %s runs with an earlier configuration", name)
+			}
+		}
+	}
+}
