@@ -130,17 +130,14 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		k.write("flow", 500, func() {
 			kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p",
 				`{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
-			Eventually(func(g Gomega) {
-				nodes, err := admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"auto.create.topics.enable"})
-				g.Expect(err).NotTo(HaveOccurred())
-				for id, node := range nodes {
-					g.Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
-					g.Expect(node.Entries["auto.create.topics.enable"]).To(And(HaveField("Value", "false"), HaveField("Source", kafka.SourceStaticBroker)),
-						"node %d", id)
-				}
-				g.Expect(k.readyPods(g)).To(HaveLen(k.nodes))
-			}).Should(Succeed(), func() string { return said(k.namespace) })
 			k.ready()
+			nodes, err := admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"auto.create.topics.enable"})
+			Expect(err).NotTo(HaveOccurred())
+			for id, node := range nodes {
+				Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
+				Expect(node.Entries["auto.create.topics.enable"]).To(And(HaveField("Value", "false"), HaveField("Source", kafka.SourceStaticBroker)),
+					"a Kafka that is ready runs with its configuration: node %d", id)
+			}
 			k.inSync(admin)
 		})
 		report("a roll of three nodes with records being written", time.Since(began))
@@ -166,16 +163,14 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		admin := k.admin()
 		began := time.Now()
 		kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p", `{"spec":{"kafka":{"config":{"num.io.threads":4}}}}`)
-		Eventually(func(g Gomega) {
-			nodes, err := admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"num.io.threads"})
-			g.Expect(err).NotTo(HaveOccurred())
-			for id, node := range nodes {
-				g.Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
-				g.Expect(node.Entries["num.io.threads"].Value).To(Equal("4"), "node %d", id)
-			}
-		}).Should(Succeed(), func() string { return said(k.namespace) })
-		report("a dynamic change on three nodes", time.Since(began))
 		k.ready()
+		report("a dynamic change on three nodes", time.Since(began))
+		nodes, err := admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"num.io.threads"})
+		Expect(err).NotTo(HaveOccurred())
+		for id, node := range nodes {
+			Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
+			Expect(node.Entries["num.io.threads"].Value).To(Equal("4"), "a Kafka that is ready runs with its configuration: node %d", id)
+		}
 		Expect(k.readyPods(Default)).To(Equal(before))
 	})
 

@@ -1,10 +1,13 @@
 package controller
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -82,4 +85,25 @@ func (h *history) judgeKafka(s *apiServer, kafka *v1.Kafka) {
 			}
 		}
 	}
+}
+
+// credulous is a cache in which all pods seem to run with their configuration.
+type credulous struct {
+	client.Reader
+	h *history
+}
+
+func (c credulous) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Reader.List(ctx, list, opts...)
+	switch l := list.(type) {
+	case *corev1.PodList:
+		for i := range l.Items {
+			if _, made := l.Items[i].Annotations[podset.AnnotationConfigHash]; made {
+				l.Items[i].Annotations[podset.AnnotationConfigHash] = configOf(c.h.k8s.server, l.Items[i].Name)
+			}
+		}
+	case *corev1.ConfigMapList:
+		l.Items = slices.DeleteFunc(l.Items, func(m corev1.ConfigMap) bool { return m.Name == podset.RollerStatusName(c.h.name) })
+	}
+	return err
 }

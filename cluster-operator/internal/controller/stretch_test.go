@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -303,9 +304,11 @@ func (w *stretchedWorld) balance() {
 	}
 }
 
-// pods creates the pods that StrimziPodSets list, as the StrimziPodSet controllers and the roller do.
+// pods creates the pods that StrimziPodSets list, as the StrimziPodSet controllers do, and restarts and configures them, as the roller does.
 func (w *stretchedWorld) pods() {
 	w.t.Helper()
+	configured := map[string]string{}
+	defer func() { w.reportConfigured(configured) }()
 	for _, m := range w.members {
 		if m.lost {
 			continue
@@ -322,6 +325,7 @@ func (w *stretchedWorld) pods() {
 					w.Expect(m.Delete(w.t.Context(), live, client.GracePeriodSeconds(0))).To(Succeed())
 					err = apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
 				}
+				configured[string(live.UID)] = pod.Annotations[podset.AnnotationConfigHash]
 				if apierrors.IsNotFound(err) {
 					pod.Spec.ServiceAccountName = ""
 					pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
@@ -336,6 +340,20 @@ func (w *stretchedWorld) pods() {
 			}
 		}
 	}
+}
+
+// reportConfigured reports with which configurations pods run, by uid, as the roller does.
+func (w *stretchedWorld) reportConfigured(pods map[string]string) {
+	w.t.Helper()
+	text, err := json.Marshal(podset.RollerStatus{Configurations: pods})
+	w.Expect(err).NotTo(HaveOccurred())
+	config := &corev1.ConfigMap{ObjectMeta: w.named(podset.RollerStatusName("my-cluster"))}
+	_, err = controllerutil.CreateOrUpdate(w.t.Context(), w.k8s, config, func() error {
+		config.Labels = map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: "my-cluster"}
+		config.Data = map[string]string{podset.RollerStatusKey: string(text)}
+		return nil
+	})
+	w.Expect(err).NotTo(HaveOccurred())
 }
 
 // all returns the resourceVersions of everything in the namespace, in all Kubernetes clusters.

@@ -35,6 +35,29 @@ func TestReadySaysWhatNodesWaitFor(t *testing.T) {
 	}
 }
 
+func TestNodesWithoutTheirConfigurationAreNotUpToDate(t *testing.T) {
+	g := NewWithT(t)
+	pool := func(name string, nodes ...topology.Node) (topology.Pool, *podset.StrimziPodSet) {
+		n := int32(len(nodes))
+		set := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, n)},
+			Status: podset.StrimziPodSetStatus{CurrentPods: n, ReadyPods: n}}
+		set.Name = "my-cluster-" + name
+		return topology.Pool{Name: name, Nodes: nodes}, set
+	}
+	a, setA := pool("a", topology.Node{ID: 0}, topology.Node{ID: 1})
+	b, setB := pool("b", topology.Node{ID: 2})
+	kafka := &v1.Kafka{}
+	kafka.Name, kafka.Status.KafkaVersion = "my-cluster", "4.3.1"
+	in := Input{Kafka: kafka, Topology: &topology.Topology{Name: "my-cluster", Pools: []topology.Pool{a, b}},
+		Sets: []*podset.StrimziPodSet{setA, setB}, Now: time.Unix(0, 0), Unconfigured: []string{"a"},
+		Waiting: []Wait{{Pool: "a", Message: "node 1 (x)"}}}
+	g.Expect(Of(in).Conditions[0]).To(And(HaveField("Reason", "Updating"),
+		HaveField("Message", "2 of 3 nodes are up to date, 3 are ready. Waiting: node 1 (x)")))
+	g.Expect(NodesConverged(in)).To(BeFalse())
+	g.Expect(in.nodes("", "a").Status).To(Equal(v1.ConditionFalse))
+	g.Expect(in.nodes("", "b").Status).To(Equal(v1.ConditionTrue))
+}
+
 func TestWhatAPodWaitsFor(t *testing.T) {
 	waiting := func(reason string) corev1.PodStatus {
 		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
