@@ -10,6 +10,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -361,8 +362,10 @@ func (w *world) surroundings(g Gomega) {
 func (w *world) passes() float64 { return gauge("controller_runtime_reconcile_total") }
 
 // gauge returns the sum of a metric of controller-runtime.
-func gauge(name string) (sum float64) {
-	families, err := crmetrics.Registry.Gather()
+func gauge(name string) float64 { return gaugeIn(crmetrics.Registry, name) }
+
+func gaugeIn(registry prometheus.Gatherer, name string) (sum float64) {
+	families, err := registry.Gather()
 	if err != nil {
 		panic(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
 // pass is one reconciliation of one Kafka. Its steps hand values to each other.
@@ -29,6 +30,9 @@ type pass struct {
 	*Reconciler
 	kafka *v1.Kafka
 	log   logr.Logger
+
+	// missing is what a Kafka lacks that can't be read without it: its spec.
+	missing []validate.Problem
 
 	// pools are the KafkaNodePools of the Kafka, by name, and noSpec those without a spec.
 	pools  map[string]*v1.KafkaNodePool
@@ -100,6 +104,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		renew bool
 	}{
 		{"read what exists", p.read, false},
+		{"check the spec", p.checkSpec, true},
 		{"protect volumes and CAs", p.protect, true},
 		{"accept storage", p.storage, true},
 		{"assign nodes", p.assign, true},

@@ -29,7 +29,6 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
 // conflictDelay is how long a pass waits for the cache that was behind.
@@ -111,15 +110,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
 	}
-	if kafka.Spec == nil {
-		missing := validate.Validate(validate.Input{Kafka: kafka}).Errors[0]
-		failure := &status.Problem{Reason: missing.Reason, Message: missing.Message, Stalled: true}
-		return reconcile.Result{}, r.writeStatus(ctx, kafka, status.Of(status.Input{Kafka: kafka, Failure: failure, Now: r.Now()}))
-	}
 	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
 		return r.pause(ctx, kafka)
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	if kafka.Spec == nil {
+		p.standIn()
+	}
 	began := r.Now()
 	err := p.run(ctx)
 	if repeated(err) {
