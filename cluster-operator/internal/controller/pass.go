@@ -142,9 +142,18 @@ func (p *pass) warn(reason, message string) { p.warnOf("", reason, message) }
 
 // warnOf is warn for what is about one KafkaNodePool, which shows it as well.
 func (p *pass) warnOf(pool, reason, message string) {
+	p.add(status.Problem{Reason: reason, Message: message, Pool: pool})
+}
+
+// blocked is warnOf for a change of a KafkaNodePool that is not made, now or, if it is stalled, before a user does something.
+func (p *pass) blocked(pool, reason, message string, stalled bool) {
+	p.add(status.Problem{Reason: reason, Message: message, Pool: pool, Blocks: true, Stalled: stalled})
+}
+
+func (p *pass) add(warning status.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message, Pool: pool})
+	p.status.Warnings = append(p.status.Warnings, warning)
 }
 
 // waits notes what a node of a pool waits for.
@@ -187,7 +196,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.warnOf(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+			p.blocked(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err), false)
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
 			if outcome, err = s.applier.Apply(ctx, asIs, live); rejected(err) {

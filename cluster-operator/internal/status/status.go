@@ -22,6 +22,8 @@ type Problem struct {
 	Reason, Message string
 	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
 	Pool string
+	// Blocks reports that a warning is about a change of that KafkaNodePool that was not made.
+	Blocks bool
 	// Stalled reports that nothing changes until a user does something.
 	Stalled bool
 }
