@@ -269,8 +269,9 @@ func (w *world) watching() {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.r.Cache, w.r.Interval = mgr.GetCache(), 24*time.Hour
 	w.r.Settings.RollerAccount, w.r.Settings.ExporterImage = "operators/roller", "cluster-operator:1"
-	_, err = w.r.SetupWithManager(mgr, 1, nil)
+	c, err := w.r.SetupWithManager(mgr, 1, nil)
 	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.r.WatchReferences(w.t.Context(), mgr, c, options.DefaultNamespaces)).To(Succeed())
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

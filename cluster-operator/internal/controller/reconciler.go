@@ -246,6 +246,8 @@ type Failure struct {
 	status.Problem
 	// Err is the cause; nil if the user's objects are invalid.
 	Err error
+	// Watched reports that an event requeues the Kafka when the problem may be over.
+	Watched bool
 }
 
 // Error implements error.
@@ -287,7 +289,7 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	var failure *Failure
 	switch {
 	case err == nil:
-	case errors.As(err, &failure) && failure.Stalled:
+	case errors.As(err, &failure) && (failure.Stalled || failure.Watched):
 		p.status.Failure = &failure.Problem
 	case errors.As(err, &failure):
 		p.status.Failure, retry = &failure.Problem, err
