@@ -308,13 +308,7 @@ func renewListeners(listeners []v1.ListenerStatus, in Input) {
 // Stamp sets when each condition last changed its status.
 func Stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
 	for i := range conditions {
-		c := &conditions[i]
-		c.LastTransitionTime = now.UTC().Format(time.RFC3339Nano)
-		for _, b := range before {
-			if b.Type == c.Type && b.Status == c.Status && b.Reason == c.Reason && (c.Type != v1.ConditionWarning || b.Message == c.Message) {
-				c.LastTransitionTime = b.LastTransitionTime
-			}
-		}
+		conditions[i].LastTransitionTime = conditions[i].TransitionTime(before, now)
 	}
 	return conditions
 }

@@ -61,12 +61,7 @@ func summary(d roller.Decision, now time.Time, before string) Status {
 	_ = json.Unmarshal([]byte(before), &last) // without a valid summary there are no times to keep
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		c.LastTransitionTime = now.UTC().Format(time.RFC3339)
-		for _, b := range last.Conditions {
-			if b.Type == c.Type && b.Status == c.Status && b.LastTransitionTime != "" {
-				c.LastTransitionTime = b.LastTransitionTime
-			}
-		}
+		c.LastTransitionTime = c.TransitionTime(last.Conditions, now)
 	}
 	return status
 }
