@@ -46,6 +46,8 @@ type Input struct {
 	Changed map[string]bool
 	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
 	Waiting []Wait
+	// Unreachable are the reasons why clients can't use listeners yet.
+	Unreachable []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
@@ -136,9 +138,9 @@ func warnings(problems []Problem) (conditions []v1.Condition) {
 // Converged reports whether the Kafka is as its user wants it.
 func Converged(in Input) bool { return readiness(in).Status == v1.ConditionTrue }
 
-// NodesConverged reports whether all nodes are as they should be. The topic operator does not count.
+// NodesConverged reports whether all nodes are as they should be. The topic operator does not count, nor do listeners that nodes lack.
 func NodesConverged(in Input) bool {
-	in.TopicOperatorNotReady = false
+	in.TopicOperatorNotReady, in.Unreachable = false, nil
 	return Converged(in)
 }
 
@@ -158,7 +160,11 @@ func readiness(in Input) v1.Condition {
 		return notReady(lost[0].Problem.Reason, describeLost(lost))
 	}
 	ready := in.nodes("Kafka cluster", "")
-	if ready.Status == v1.ConditionTrue && in.TopicOperatorNotReady {
+	switch {
+	case ready.Status != v1.ConditionTrue:
+	case len(in.Unreachable) > 0:
+		return notReady("ListenerNotReady", strings.Join(in.Unreachable, "; "))
+	case in.TopicOperatorNotReady:
 		return notReady("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
 			in.Kafka.Name))
 	}
