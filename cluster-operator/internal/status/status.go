@@ -42,7 +42,7 @@ type Input struct {
 	// ended early.
 	Topology *topology.Topology
 	Sets     []*podset.StrimziPodSet
-	// Changed names the StrimziPodSets that this pass changed, or could not change yet, so that what Sets say of their nodes is over.
+	// Changed names the StrimziPodSets whose status is outdated, because this pass changed them or will.
 	Changed map[string]bool
 	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
 	Waiting []Wait
