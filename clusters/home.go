@@ -61,7 +61,8 @@ func (h *homeRun) step(ctx context.Context) {
 	} else {
 		h.asked, h.health = true, Health{Up: err == nil, Since: now, Err: err}
 	}
-	h.report(facts{secret: secretRead, linked: true, health: h.health, foreign: h.foreign}.judge(), h.seen)
+	f := facts{secret: secretRead, linked: true, health: h.health, successes: h.probing.Hysteresis.Successes, foreign: h.foreign}
+	h.report(f.judge(), h.seen)
 }
 
 func (h *homeRun) identified(uid types.UID) {

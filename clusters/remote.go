@@ -273,7 +273,7 @@ func (r *remoteRun) conclude() {
 	l := r.link.Load()
 	f := facts{
 		secret: r.lastSecret.view, secretErr: r.lastSecret.err, secretName: r.lastSecret.name,
-		candidate: r.candidate, linked: l != nil, health: r.health,
+		candidate: r.candidate, linked: l != nil, health: r.health, successes: r.probing.Hysteresis.Successes,
 	}
 	if err := r.joinErr.Load(); err != nil {
 		f.joinErr = *err

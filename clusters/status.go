@@ -72,8 +72,9 @@ type facts struct {
 	linked bool
 	// foreign is set if the credentials in use turned out to lead to another cluster.
 	foreign error
-	// health is the health of the credentials in use.
-	health Health
+	// health is the health of the credentials in use, and successes how many consecutive successes it takes to become healthy.
+	health    Health
+	successes int
 	// pending names the informers that are not up to date since the connection was last lost.
 	pending []string
 	// unserved names the informers whose kinds the API server does not serve any more.
@@ -101,7 +102,11 @@ func (f facts) judge() verdict {
 	case !f.linked:
 		return f.judgeUnlinked()
 	case !f.health.Up:
-		v := failed(f.health.Err)
+		v := verdict{Unreachable, ReasonNoAnswer, fmt.Sprintf("the API server responds again; waiting for %d consecutive successful probes",
+			f.successes)}
+		if f.health.Err != nil {
+			v = failed(f.health.Err)
+		}
 		if f.candidate != nil {
 			v.message += fmt.Sprintf("; the Secret %s has changed since, but its credentials do not work either: %v", f.secretName, f.candidate)
 		}
@@ -132,10 +137,7 @@ func (f facts) judgeUnlinked() verdict {
 
 func failed(err error) verdict {
 	reason, refused := classify(err)
-	switch {
-	case err == nil: // after a failure, there were too few successes
-		return verdict{Unreachable, ReasonNoAnswer, "the API server answers again, but not often enough yet"}
-	case refused:
+	if refused {
 		return verdict{Refused, reason, err.Error()}
 	}
 	return verdict{Unreachable, reason, err.Error()}

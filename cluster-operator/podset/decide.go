@@ -119,7 +119,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 	}
 }
 
-// patience is how long after its grace period a pod that terminates is not reported.
+// patience is how long a terminating pod may exceed its grace period before it is reported.
 const patience = 30 * time.Second
 
 // await deals with a pod that terminates: only its kubelet knows when it ended.

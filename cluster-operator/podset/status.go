@@ -3,7 +3,6 @@ package podset
 import (
 	"context"
 	"errors"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,12 +47,7 @@ var errBehind = errors.New("the cache is behind")
 func (r *Reconciler) conditions(set *core.StrimziPodSet, failed error) []kafka.Condition {
 	var conditions []kafka.Condition
 	add := func(c kafka.Condition) {
-		c.LastTransitionTime = r.Now().UTC().Format(time.RFC3339)
-		for _, was := range set.Status.Conditions {
-			if was.Type == c.Type && was.Status == c.Status {
-				c.LastTransitionTime = was.LastTransitionTime
-			}
-		}
+		c.LastTransitionTime = c.TransitionTime(set.Status.Conditions, r.Now())
 		conditions = append(conditions, c)
 	}
 	if failed != nil {

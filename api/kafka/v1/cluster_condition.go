@@ -25,6 +25,13 @@ const (
 	ReasonKafkaUpgrade = "KafkaUpgradeException"
 )
 
+// The reason of Ready=False on a KafkaNodePool alone.
+const (
+	// ReasonChangeBlocked means that the nodes are as they were before a change of the KafkaNodePool, which can't be made now. A Warning has
+	// the same message.
+	ReasonChangeBlocked = "ChangeBlocked"
+)
+
 // The reasons of Warning=True on a Kafka object or a KafkaNodePool.
 const (
 	// ReasonDefaultReplicationFactor means that topics have one replica by default. Source: Strimzi.
@@ -71,6 +78,9 @@ const (
 
 	// ReasonScaleDownPrevented means that nodes stay, or stay brokers, because they hold replicas of partitions. Source: Strimzi.
 	ReasonScaleDownPrevented = "ScaleDownPreventionCheck"
+
+	// ReasonScaleUpPrevented means that nodes are not added: they would be voters of the controller quorum, or no id is known to be free.
+	ReasonScaleUpPrevented = "ScaleUpPrevented"
 
 	// ReasonPVCResizing means that a volume can't grow. Source: Strimzi.
 	ReasonPVCResizing = "PvcResizingWarning"

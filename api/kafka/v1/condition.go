@@ -1,5 +1,7 @@
 package v1
 
+import "time"
+
 // Condition is one observation about an object. It is Strimzi's shape, not metav1.Condition: every field is
 // optional, several conditions may share a type (Warning), and the time is a string, so that conditions which Strimzi wrote are read and
 // written back unchanged.
@@ -23,6 +25,18 @@ type Condition struct {
 	// The details of the last transition, for people.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// TransitionTime returns when a condition last changed its status: the time that it has among those before, or now. Its reason and message
+// may change meanwhile. Warnings share their type, so only the message distinguishes them.
+func (c Condition) TransitionTime(before []Condition, now time.Time) string {
+	for _, old := range before {
+		if old.Type == c.Type && old.Status == c.Status && (c.Type != ConditionWarning || old.Message == c.Message) &&
+			old.LastTransitionTime != "" {
+			return old.LastTransitionTime
+		}
+	}
+	return now.UTC().Format(time.RFC3339Nano)
 }
 
 // The values of Condition.Status.

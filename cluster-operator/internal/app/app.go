@@ -122,7 +122,10 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader,
 	}
 	c, err := r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
-	if err != nil || set == nil {
+	if err != nil {
+		return err
+	}
+	if err := r.WatchReferences(ctx, mgr, c, manager.CacheNamespaces(o.Namespaces)); err != nil || set == nil {
 		return err
 	}
 	if err := mgr.Add(set); err != nil {

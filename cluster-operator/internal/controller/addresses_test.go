@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
@@ -157,4 +158,27 @@ func TestAListenerThatNeverGetsAnAddressIsNotWaitedForForEver(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.pods("pool")).NotTo(Equal(before))
 	w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("OUT-9095"))
+}
+
+// Nodes are started without a listener that nobody serves, so that other clients are served, but the Kafka is not ready.
+func TestAKafkaWithAListenerThatIsNeverServedIsNotReady(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.now = w.now.Add(w.r.AddressTimeout + time.Second)
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ListenerNotReady"),
+		HaveField("Message", HavePrefix("Listener out is not reachable yet: "))))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.KafkaVersion).To(Equal("4.3.1"), "the nodes are as they should be")
+	w.Expect(status.PoolReady(w.pool("pool").Status)).To(BeTrue())
+	w.balance()
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
 }

@@ -58,7 +58,11 @@ func (p *pass) assign(ctx context.Context) error {
 		p.input.Cordon.Brokers = p.emptied()
 	}
 	for _, b := range t.Blocked {
-		p.warnOf(b.Pool, v1.ReasonScaleDownPrevented, b.Message)
+		reason := v1.ReasonScaleDownPrevented
+		if b.ScaleUp {
+			reason = v1.ReasonScaleUpPrevented
+		}
+		p.blocked(b.Pool, reason, b.Message, b.Voters)
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {

@@ -38,6 +38,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	began := r.Now()
 	err := p.finalize(ctx)
 	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonFenced {
 		p.log.Info("Deleting the Kafka here, but not its objects elsewhere: another central cluster manages these now")
@@ -53,6 +54,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		failure.Message += ". " + r.withoutFinalizer(kafka.Name)
 	}
 	_, retry := p.conclude(err)
+	p.report(r.Now().Sub(began))
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, err
 	}
@@ -75,6 +77,7 @@ func (p *pass) finalize(ctx context.Context) error {
 	if err := p.readSite(ctx, home); err != nil {
 		return err
 	}
+	p.figures = figuresOf(home.facts, p.kafka)
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}

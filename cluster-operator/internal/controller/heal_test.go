@@ -10,6 +10,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -268,8 +269,9 @@ func (w *world) watching() {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.r.Cache, w.r.Interval = mgr.GetCache(), 24*time.Hour
 	w.r.Settings.RollerAccount, w.r.Settings.ExporterImage = "operators/roller", "cluster-operator:1"
-	_, err = w.r.SetupWithManager(mgr, 1, nil)
+	c, err := w.r.SetupWithManager(mgr, 1, nil)
 	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(w.r.WatchReferences(w.t.Context(), mgr, c, options.DefaultNamespaces)).To(Succeed())
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
@@ -361,8 +363,10 @@ func (w *world) surroundings(g Gomega) {
 func (w *world) passes() float64 { return gauge("controller_runtime_reconcile_total") }
 
 // gauge returns the sum of a metric of controller-runtime.
-func gauge(name string) (sum float64) {
-	families, err := crmetrics.Registry.Gather()
+func gauge(name string) float64 { return gaugeIn(crmetrics.Registry, name) }
+
+func gaugeIn(registry prometheus.Gatherer, name string) (sum float64) {
+	families, err := registry.Gather()
 	if err != nil {
 		panic(err)
 	}

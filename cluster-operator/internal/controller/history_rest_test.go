@@ -157,6 +157,9 @@ func (h *stretched) remedy() bool {
 	if ready != nil && strings.Contains(ready.Message, "Delete the PersistentVolumeClaims of") {
 		return h.deleteVolumes(ready.Message)
 	}
+	if ready != nil && strings.Contains(ready.Message, "there is no KafkaNodePool") {
+		return h.deleteVolumesOf(ready.Message)
+	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
 		return false
 	}
@@ -177,6 +180,21 @@ func (h *stretched) deleteVolumes(message string) (found bool) {
 	for _, s := range h.servers {
 		for _, key := range sortedKeys(s.objects) {
 			if key.Kind == "PersistentVolumeClaim" && strings.HasSuffix(key.Name, "-"+node) {
+				s.terminate(key)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// deleteVolumesOf deletes the volumes of the pool that a message misses, and reports whether there were any.
+func (h *stretched) deleteVolumesOf(message string) (found bool) {
+	_, pool, _ := strings.Cut(message, "there is no KafkaNodePool ")
+	pool, _, _ = strings.Cut(pool, " ")
+	for _, s := range h.servers {
+		for _, key := range sortedKeys(s.objects) {
+			if key.Kind == "PersistentVolumeClaim" && s.objects[key].GetLabels()[podset.LabelPoolName] == pool {
 				s.terminate(key)
 				found = true
 			}

@@ -20,8 +20,8 @@ import (
 
 // leftVolumes are the volumes that no wanted node would use, by pool, as the names of their claims.
 type leftVolumes struct {
-	// unmounted are of wanted nodes, and idle of nodes that are not wanted: an earlier Kafka left both.
-	unmounted, idle map[string][]string
+	// unmounted are of wanted nodes, idle of nodes that are not wanted, and poolless of pools that do not exist: an earlier Kafka left all.
+	unmounted, idle, poolless map[string][]string
 	// reported are of nodes that left this Kafka. They had no data.
 	reported map[string][]string
 }
@@ -44,6 +44,11 @@ func (p *pass) checkLeftVolumes() error {
 			"created. Set .spec.replicas to that of the earlier Kafka, and change it when the nodes run. %s", claimsIn(left.idle[name]),
 			p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
+	for _, name := range slices.Sorted(maps.Keys(left.poolless)) {
+		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and there is no KafkaNodePool %s to use them, so nodes would "+
+			"start without their data: nothing is created. Create KafkaNodePool %[4]s, or give a renamed one this name again. %s",
+			claimsIn(left.poolless[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
+	}
 	return nil
 }
 
@@ -63,7 +68,7 @@ func listOf(names []string) string {
 
 // leftVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
 func (p *pass) leftVolumes() leftVolumes {
-	left := leftVolumes{map[string][]string{}, map[string][]string{}, map[string][]string{}}
+	left := leftVolumes{map[string][]string{}, map[string][]string{}, map[string][]string{}, map[string][]string{}}
 	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
 	for _, n := range p.known() {
 		runs[n.Pool] = true
@@ -88,8 +93,12 @@ func (p *pass) leftVolumes() leftVolumes {
 		for _, name := range s.needed {
 			claim := s.facts.Claim(name)
 			pool := claim.Labels[podset.LabelPoolName]
-			if p.input.Pools[pool] != nil && earlier(claim, pool) && !wanted[p.podOf(claim)] {
+			switch {
+			case wanted[p.podOf(claim)]:
+			case p.input.Pools[pool] != nil && earlier(claim, pool):
 				left.idle[pool] = append(left.idle[pool], name)
+			case p.input.Pools[pool] == nil && len(runs) == 0 && len(wanted) > 0:
+				left.poolless[pool] = append(left.poolless[pool], name)
 			}
 		}
 	}

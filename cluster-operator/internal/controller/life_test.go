@@ -21,6 +21,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -327,6 +328,55 @@ func TestAKafkaWithoutSpecSaysSo(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "InvalidResourceException"),
 		HaveField("Message", "The required field .spec is missing")))
+}
+
+// What runs is looked after as that of an invalid Kafka: TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled renews its certificates.
+func TestAKafkaThatLosesItsSpecIsToldOf(t *testing.T) {
+	w := newWorld(t)
+	registry := prometheus.NewRegistry()
+	w.r.Metrics = metrics.New(registry, "")
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(1.0))
+	pause := func(paused string) {
+		w.edit(func(k *v1.Kafka) {
+			k.Spec, k.Annotations = nil, map[string]string{v1.AnnotationPauseReconciliation: paused}
+		})
+		w.reconcile()
+	}
+	pause("true")
+	w.Expect(w.hold("pool")).NotTo(BeEmpty())
+	before := w.pods("pool")
+
+	pause("false")
+	w.Expect(w.hold("pool")).To(BeEmpty())
+	w.Expect(w.pods("pool")).To(Equal(before))
+	const missing = "The required field .spec is missing"
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", missing)))
+	w.Expect(w.pool("pool").Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "False"),
+		HaveField("Message", missing))))
+	w.Expect(w.events).To(ContainElement("InvalidResourceException: " + missing))
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(0.0))
+}
+
+// A CA that its user supplies is only read, also while nothing says that it is one.
+func TestAKafkaThatLosesItsSpecKeepsItsCA(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	ca := &corev1.Secret{}
+	w.get(ca, pki.ClusterCACertSecret("my-cluster"))
+	delete(ca.Labels, "app.kubernetes.io/managed-by")
+	w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
+	before := ca.Data
+	w.edit(func(k *v1.Kafka) { k.Spec = nil })
+	w.now = w.now.AddDate(0, 0, 350)
+	w.reconcile()
+	w.get(ca, ca.Name)
+	w.Expect(ca.Data).To(Equal(before))
 }
 
 func TestARestartIsAskedForOnce(t *testing.T) {

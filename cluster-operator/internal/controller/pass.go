@@ -22,6 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
 // pass is one reconciliation of one Kafka. Its steps hand values to each other.
@@ -29,6 +30,9 @@ type pass struct {
 	*Reconciler
 	kafka *v1.Kafka
 	log   logr.Logger
+
+	// missing is what a Kafka lacks that can't be read without it: its spec.
+	missing []validate.Problem
 
 	// pools are the KafkaNodePools of the Kafka, by name, and noSpec those without a spec.
 	pools  map[string]*v1.KafkaNodePool
@@ -100,6 +104,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		renew bool
 	}{
 		{"read what exists", p.read, false},
+		{"check the spec", p.checkSpec, true},
 		{"protect volumes and CAs", p.protect, true},
 		{"accept storage", p.storage, true},
 		{"assign nodes", p.assign, true},
@@ -137,9 +142,18 @@ func (p *pass) warn(reason, message string) { p.warnOf("", reason, message) }
 
 // warnOf is warn for what is about one KafkaNodePool, which shows it as well.
 func (p *pass) warnOf(pool, reason, message string) {
+	p.add(status.Problem{Reason: reason, Message: message, Pool: pool})
+}
+
+// blocked is warnOf for a change of a KafkaNodePool that is not made, now or, if it is stalled, before a user does something.
+func (p *pass) blocked(pool, reason, message string, stalled bool) {
+	p.add(status.Problem{Reason: reason, Message: message, Pool: pool, Blocks: true, Stalled: stalled})
+}
+
+func (p *pass) add(warning status.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status.Warnings = append(p.status.Warnings, status.Problem{Reason: reason, Message: message, Pool: pool})
+	p.status.Warnings = append(p.status.Warnings, warning)
 }
 
 // waits notes what a node of a pool waits for.
@@ -182,7 +196,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.warnOf(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err))
+			p.blocked(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err), false)
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
 			if outcome, err = s.applier.Apply(ctx, asIs, live); rejected(err) {

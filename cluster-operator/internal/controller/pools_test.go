@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
 func (w *world) pool(name string) *v1.KafkaNodePool {
@@ -221,4 +223,72 @@ func TestAPoolThatRefusesItsStatusHoldsUpNoOther(t *testing.T) {
 	w.Expect(err).To(MatchError(ContainSubstring("status of KafkaNodePool a: the policy forbids it")))
 	w.Expect(w.ready().Status).To(Equal("True"))
 	w.Expect(w.pools()).To(Equal([]string{"a InProgress Creating", "b Current"}))
+}
+
+// A change that is not made is no failure of the Kafka, as with Strimzi, but its pool is not as its user wants it.
+func TestAPoolWhoseChangeIsBlockedIsNotReady(t *testing.T) {
+	for name, c := range map[string]struct {
+		pool    string
+		change  func(*v1.KafkaNodePool)
+		reason  string
+		message string
+		stalled bool
+	}{
+		"more voters": {"pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 5 }, "ScaleUpPrevented",
+			"Scale-up of KafkaNodePool pool by 2 is blocked", true},
+		"fewer voters": {"pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 1 }, "ScaleDownPreventionCheck",
+			"Scale-down of KafkaNodePool pool is blocked", true},
+		"other voters": {"brokers", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleBroker, v1.RoleController} },
+			"ScaleDownPreventionCheck", "Change of the roles of KafkaNodePool brokers is blocked", true},
+		"fewer brokers": {"brokers", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 1 }, "ScaleDownPreventionCheck",
+			"Scale-down of KafkaNodePool brokers is blocked", false},
+		"another size": {"brokers", func(p *v1.KafkaNodePool) { p.Spec.Storage.Size = "500Mi" }, "KafkaStorage",
+			"contains changes which are not allowed", true},
+		"fewer volumes": {"jbod", func(p *v1.KafkaNodePool) { p.Spec.Storage = jbod(0) }, "KafkaStorage",
+			"Removal of volumes [1] from KafkaNodePool", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			volumes := nodePool("jbod", 1, v1.RoleBroker)
+			volumes.Spec.Storage = jbod(0, 1)
+			w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController), nodePool("brokers", 2, v1.RoleBroker), volumes)
+			w.reconcile()
+			pools := []string{"pool", "brokers", "jbod"}
+			settle := func() {
+				for _, pool := range pools {
+					w.kubelet(pool)
+				}
+				w.reconcile()
+			}
+			settle()
+			before := w.pool(c.pool).Spec.DeepCopy()
+			w.change(c.pool, c.change)
+			w.reconcile()
+			settle()
+			w.Expect(w.ready().Status).To(Equal("True"))
+			w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", "Warning"), HaveField("Reason", c.reason),
+				HaveField("Message", ContainSubstring(c.message)))))
+			has := func(kind, status string) gomegatypes.GomegaMatcher {
+				return ContainElement(And(HaveField("Type", kind), HaveField("Status", status), HaveField("Reason", "ChangeBlocked"),
+					HaveField("Message", ContainSubstring(c.message))))
+			}
+			stalled := has("Stalled", "True")
+			if !c.stalled {
+				stalled = Not(ContainElement(HaveField("Type", "Stalled")))
+			}
+			for _, pool := range pools {
+				s := w.pool(pool).Status
+				w.Expect(s.ObservedGeneration).To(Equal(w.pool(pool).Generation))
+				if pool == c.pool {
+					w.Expect(s.Conditions).To(And(has("Ready", "False"), stalled))
+				} else {
+					w.Expect(status.PoolReady(s)).To(BeTrue())
+				}
+			}
+			w.change(c.pool, func(p *v1.KafkaNodePool) { p.Spec = before.DeepCopy() })
+			w.reconcile()
+			settle()
+			w.Expect(status.PoolReady(w.pool(c.pool).Status)).To(BeTrue())
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -194,12 +195,78 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOverBesideAnotherPool(t *testing.T) 
 		w := begin(t)
 		w.loseKafka("brokers", "controllers")
 		w.awaitNextSecond()
+		w.markAll("true")
 		w.create(newKafka(), nodePool("controllers", 1, v1.RoleController, v1.RoleBroker))
 		w.reconcile()
 		w.Expect(w.podNames("controllers")).To(HaveLen(1))
+		w.markAll("") // as earlier versions left them
 		w.create(other())
 		refused(w)
 	})
+}
+
+// markAll marks all claims as those of volumes that nobody needs, or takes the mark off.
+func (w *world) markAll(removed string) {
+	w.t.Helper()
+	list := &corev1.PersistentVolumeClaimList{}
+	w.Expect(w.k8s.List(w.t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
+	for i := range list.Items {
+		metav1.SetMetaDataAnnotation(&list.Items[i].ObjectMeta, model.AnnotationRemoved, removed)
+		w.Expect(w.k8s.Update(w.t.Context(), &list.Items[i])).To(Succeed())
+	}
+}
+
+// The nodes of a renamed pool would start empty: controllers without metadata have brokers discard their partitions as stray.
+func TestVolumesOfAnEarlierKafkaAreNotPassedOverByARenamedPool(t *testing.T) {
+	begin := func(t *testing.T, controllers *v1.KafkaNodePool) *world {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("controller", 1, v1.RoleController), nodePool("brokers", 2, v1.RoleBroker))
+		w.reconcile()
+		w.loseKafka("controller", "brokers")
+		w.create(newKafka(), controllers, nodePool("brokers", 2, v1.RoleBroker))
+		w.reconcile()
+		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message", HavePrefix(
+			"PersistentVolumeClaims data-my-cluster-controller-2 are left of an earlier Kafka "+w.namespace+"/my-cluster, and there is no "+
+				"KafkaNodePool controller to use them"))))
+		sets := &podset.StrimziPodSetList{}
+		w.Expect(w.k8s.List(t.Context(), sets, client.InNamespace(w.namespace))).To(Succeed())
+		w.Expect(sets.Items).To(BeEmpty())
+		return w
+	}
+	renamed := func() *v1.KafkaNodePool { return nodePool("controllers", 1, v1.RoleController) }
+	t.Run("until it has its name again", func(t *testing.T) {
+		w := begin(t, renamed())
+		w.Expect(w.k8s.Delete(t.Context(), w.pool("controllers"))).To(Succeed())
+		w.create(nodePool("controller", 1, v1.RoleController))
+		w.reconcile()
+		w.Expect(w.podNames("controller")).To(Equal([]string{"my-cluster-controller-2"}))
+	})
+	t.Run("with other storage", func(t *testing.T) {
+		pool := renamed()
+		pool.Spec.Storage = v1.Storage{Type: v1.StorageEphemeral}
+		begin(t, pool)
+	})
+	t.Run("until the claims are marked", func(t *testing.T) {
+		w := begin(t, renamed())
+		w.markAll("true")
+		w.reconcile()
+		w.Expect(w.podNames("controllers")).To(HaveLen(1))
+	})
+}
+
+// A pool that is removed while the Kafka runs leaves volumes that nobody needs.
+func TestVolumesOfARemovedPoolStopNothing(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleController, v1.RoleBroker), nodePool("brokers", 1, v1.RoleBroker))
+	w.reconcile()
+	w.brokers.replicas = map[int32]int{0: 0, 1: 1}
+	w.Expect(w.k8s.Delete(t.Context(), w.pool("brokers"))).To(Succeed())
+	w.reconcile()
+	w.Expect(w.removed("data-my-cluster-brokers-0")).To(BeTrue())
+	w.loseKafka("pool")
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleController, v1.RoleBroker))
+	w.reconcile()
+	w.Expect(w.podNames("pool")).To(HaveLen(1))
 }
 
 // A node that leaves is empty, so that its volume is not needed by one that gets its id later.

@@ -52,7 +52,7 @@ func (p *pass) read(ctx context.Context) error {
 	for _, set := range p.podSets() {
 		p.input.Sets[set.Name] = set
 	}
-	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // as long as Kafka reports no other one
+	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // until Kafka reports its own
 	if err := p.identify(); err != nil {
 		return err
 	}

@@ -29,7 +29,6 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
 // conflictDelay is how long a pass waits for the cache that was behind.
@@ -111,15 +110,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
 	}
-	if kafka.Spec == nil {
-		missing := validate.Validate(validate.Input{Kafka: kafka}).Errors[0]
-		failure := &status.Problem{Reason: missing.Reason, Message: missing.Message, Stalled: true}
-		return reconcile.Result{}, r.writeStatus(ctx, kafka, status.Of(status.Input{Kafka: kafka, Failure: failure, Now: r.Now()}))
-	}
 	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
 		return r.pause(ctx, kafka)
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	if kafka.Spec == nil {
+		p.standIn()
+	}
 	began := r.Now()
 	err := p.run(ctx)
 	if repeated(err) {
@@ -249,6 +246,8 @@ type Failure struct {
 	status.Problem
 	// Err is the cause; nil if the user's objects are invalid.
 	Err error
+	// Watched reports that an event requeues the Kafka when the problem may be over.
+	Watched bool
 }
 
 // Error implements error.
@@ -290,7 +289,7 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	var failure *Failure
 	switch {
 	case err == nil:
-	case errors.As(err, &failure) && failure.Stalled:
+	case errors.As(err, &failure) && (failure.Stalled || failure.Watched):
 		p.status.Failure = &failure.Problem
 	case errors.As(err, &failure):
 		p.status.Failure, retry = &failure.Problem, err

@@ -103,6 +103,9 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 					valid.DeepCopyInto(k.Spec)
 				})
 			}, "Unsupported Kafka.spec.kafka.version: 1.0.0"},
+		"no spec": {
+			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec = nil }) },
+			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec = newKafka().Spec }) }, "The required field .spec is missing"},
 		"too many nodes": {
 			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 30000 }) },
 			func(w *world) { w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 }) },

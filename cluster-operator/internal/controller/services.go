@@ -62,6 +62,7 @@ func (p *pass) services(ctx context.Context) error {
 	p.status.Endpoints = &p.input.Endpoints
 	for _, listener := range slices.Sorted(maps.Keys(p.input.Endpoints.Waiting)) {
 		p.warn("ListenerNotReady", p.notReady(listener))
+		p.status.Unreachable = append(p.status.Unreachable, p.notReady(listener))
 		p.requeueAfter(10 * time.Second)
 	}
 	return nil

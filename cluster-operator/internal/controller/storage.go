@@ -59,9 +59,9 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		before = model.WithSizesOf(before, sizes[name], p.kafka.Name+"-"+name)
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
-			p.warnOf(name, "KafkaStorage",
+			p.blocked(name, "KafkaStorage",
 				fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
-					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")))
+					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")), true)
 		} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
 			accepted = model.KeepVolumes(before, accepted, stay)
 		} else {
@@ -144,8 +144,8 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 	if len(stay) == 0 {
 		return nil
 	}
-	p.warnOf(pool.Name, "KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace,
-		pool.Name, strings.Join(reasons, "; ")))
+	p.blocked(pool.Name, "KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace,
+		pool.Name, strings.Join(reasons, "; ")), false)
 	p.requeueAfter(time.Minute) // nothing reports that a volume is empty now
 	if p.cordons() {
 		if p.input.Cordon.Volumes == nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +32,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
@@ -661,10 +663,15 @@ func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 
 func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w := newStretchedWorld(t)
+	registry := prometheus.NewRegistry()
+	w.r.Metrics = metrics.New(registry, "")
 	w.form()
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(1.0))
 	w.members["west"].lost = true
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.pass()
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(0.0))
+	w.Expect(w.events).To(ContainElement(ContainSubstring("The deletion waits for cluster 'west'")))
 	k := w.kafka()
 	w.Expect(k.Finalizers).To(ContainElement(v1.FinalizerStretch))
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("The deletion waits for cluster 'west'"))))

@@ -49,8 +49,8 @@ func (p *pass) findUnlisted() []topology.Node {
 	return nodes
 }
 
-// madeIn returns the nodes that were made in a Kubernetes cluster and are not known yet: those in the status of their pool, and those of
-// pools that were deleted, or created again and have no status yet. It adds them to the known ones.
+// madeIn returns nodes that exist in a Kubernetes cluster but are in no StrimziPodSet, and adds them to known: nodes in the status of their
+// pool, and nodes of pools that were deleted, or created again and have no status yet.
 func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 	add := func(pool string, id int32, roles []v1.ProcessRole) {
 		n := topology.Node{ID: id, Pool: pool, Cluster: s.cluster}

@@ -106,8 +106,10 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 	return r
 }
 
+// refusedBy is not stalled if the user may create what is missing next: WatchReferences sees it.
 func refusedBy(problem validate.Problem) *Failure {
-	return &Failure{Problem: status.Problem{Reason: problem.Reason, Message: problem.Message, Stalled: true}}
+	return &Failure{Watched: problem.Missing,
+		Problem: status.Problem{Reason: problem.Reason, Message: problem.Message, Stalled: !problem.Missing}}
 }
 
 // readReferences reads what the Kafka object refers to. What does not exist is nil. A ConfigMap that can't be read ends the pass; Secrets

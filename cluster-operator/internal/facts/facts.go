@@ -180,7 +180,7 @@ func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 		for _, raw := range set.Spec.Pods {
 			pod := &corev1.Pod{}
 			if err := json.Unmarshal(raw.Raw, pod); err != nil {
-				return nil, fmt.Errorf("pod in StrimziPodSet %s: %w", set.Name, err)
+				return nil, fmt.Errorf("parse a pod of StrimziPodSet %s: %w", set.Name, err)
 			}
 			id, err := NodeID(pod.Name)
 			if err != nil {

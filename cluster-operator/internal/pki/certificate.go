@@ -158,6 +158,12 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 // CAExpiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if unknown.
 func CAExpiry(ca *corev1.Secret) time.Time { return expiry(ca, entryCert) }
 
+// Generated reports whether the certificate in the Secret of a CA looks like one that this operator, or Strimzi's, makes.
+func Generated(ca *corev1.Secret) bool {
+	certs, err := parseCerts(ca.Data[entryCert])
+	return err == nil && len(certs) == 1 && signed(certs[0], certs[0]) && slices.Equal(certs[0].Subject.Organization, []string{organization})
+}
+
 // expiry returns when the certificate in an entry of a Secret expires; zero if unknown.
 func expiry(secret *corev1.Secret, entry string) time.Time {
 	if secret == nil {

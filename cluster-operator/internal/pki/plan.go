@@ -156,8 +156,8 @@ func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate,
 	for _, l := range leaves {
 		if flaw := i.flaw(l, time.Time{}); flaw != "" && !l.unknown {
 			r.Problems = append(r.Problems, Problem{ReasonOldKeyGone, fmt.Sprintf(
-				"Secret %s gets a certificate of the new CA (%s), which nodes trust only after their restart: the key of the old CA is lost",
-				l.secretName, flaw)})
+				"the key of the old CA is lost (%s): Secret %s gets a certificate of the new CA, which nodes trust only after a restart",
+				flaw, l.secretName)})
 		}
 	}
 }

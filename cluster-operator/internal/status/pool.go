@@ -28,6 +28,9 @@ func PoolNodes(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID strin
 func Pool(in Input, pool *v1.KafkaNodePool, lost *Problem) v1.KafkaNodePoolStatus {
 	s := *pool.Status.DeepCopy()
 	s.ObservedGeneration = pool.Generation
+	if b := blocked(in, pool.Name); b != nil && poolReadiness(in, pool.Name, lost).Status == v1.ConditionTrue {
+		in.Failure = &Problem{Reason: v1.ReasonChangeBlocked, Message: b.Message, Stalled: b.Stalled}
+	}
 	conditions := append([]v1.Condition{poolReadiness(in, pool.Name, lost)}, stalled(in)...)
 	concerned := slices.DeleteFunc(slices.Clone(in.Warnings), func(w Problem) bool { return w.Pool != pool.Name })
 	s.Conditions = Stamp(append(conditions, warnings(concerned)...), pool.Status.Conditions, in.Now)
@@ -44,6 +47,16 @@ func poolReadiness(in Input, pool string, lost *Problem) v1.Condition {
 		return notReady(lost.Reason, lost.Message)
 	}
 	return in.nodes("KafkaNodePool", pool)
+}
+
+// blocked returns the change of a pool that was not made, nil if there is none: rather one that only a user can bring on.
+func blocked(in Input, pool string) (found *Problem) {
+	for i, w := range in.Warnings {
+		if w.Blocks && w.Pool == pool && (found == nil || w.Stalled && !found.Stalled) {
+			found = &in.Warnings[i]
+		}
+	}
+	return found
 }
 
 // PoolReady reports whether the status of a KafkaNodePool has the condition Ready, and it is True.

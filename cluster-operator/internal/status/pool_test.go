@@ -94,6 +94,24 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 			in.Warnings = []Problem{{Reason: "A", Message: "of a", Pool: "a"}, {Reason: "B", Message: "of b", Pool: "b"},
 				{Reason: "C", Message: "of all"}}
 		}, nil, []string{"Ready=True", "Warning=True A: of a"}, "Ready=True"},
+		"a listener is not reachable": {func(in *Input) { in.Unreachable, in.TopicOperatorNotReady = []string{"x", "y"}, true }, nil,
+			[]string{"Ready=True"}, "Ready=False ListenerNotReady: x; y"},
+		"a listener is not reachable, nor is a node ready": {func(in *Input) { in.Unreachable, in.Sets[1] = []string{"x"}, set("b", 1, 1, 0, 0) },
+			nil, []string{"Ready=True"}, "Ready=False NodesNotReady: 2 of 3 nodes are ready"},
+		"a change waits": {func(in *Input) { in.Warnings = []Problem{{Reason: "A", Message: "of a", Pool: "a", Blocks: true}} }, nil,
+			[]string{"Ready=False ChangeBlocked: of a", "Warning=True A: of a"}, "Ready=True"},
+		"a change waits, and another one for its user": {func(in *Input) {
+			in.Warnings = []Problem{{Reason: "A", Message: "of a", Pool: "a", Blocks: true},
+				{Reason: "B", Message: "of a", Pool: "a", Blocks: true, Stalled: true}}
+		}, nil, []string{"Ready=False ChangeBlocked: of a", "Stalled=True ChangeBlocked: of a", "Warning=True A: of a", "Warning=True B: of a"},
+			"Ready=True"},
+		"a change of another pool waits": {func(in *Input) { in.Warnings = []Problem{{Reason: "A", Message: "of b", Pool: "b", Blocks: true}} },
+			nil, []string{"Ready=True"}, "Ready=True"},
+		"a change waits while nodes restart": {func(in *Input) {
+			in.Sets[0] = set("a", 2, 1, 2, 0)
+			in.Warnings = []Problem{{Reason: "A", Message: "of a", Pool: "a", Blocks: true, Stalled: true}}
+		}, nil, []string{"Ready=False Updating: 1 of 2 nodes are up to date, 2 are ready", "Warning=True A: of a"},
+			"Ready=False Updating: 2 of 3 nodes are up to date, 3 are ready"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

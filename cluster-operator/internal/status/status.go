@@ -22,6 +22,8 @@ type Problem struct {
 	Reason, Message string
 	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
 	Pool string
+	// Blocks reports that a warning is about a change of that KafkaNodePool that was not made.
+	Blocks bool
 	// Stalled reports that nothing changes until a user does something.
 	Stalled bool
 }
@@ -40,12 +42,14 @@ type Input struct {
 	// ended early.
 	Topology *topology.Topology
 	Sets     []*podset.StrimziPodSet
-	// Changed names the StrimziPodSets that this pass changed, or could not change yet, so that what Sets say of their nodes is over.
+	// Changed names the StrimziPodSets whose status is outdated, because this pass changed them or will.
 	Changed map[string]bool
 	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
 	Waiting []Wait
 	// Unconfigured names the pool of each node whose pod is up to date, but does not run with its configuration yet.
 	Unconfigured []string
+	// Unreachable are the reasons why clients can't use listeners yet.
+	Unreachable []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
@@ -136,9 +140,9 @@ func warnings(problems []Problem) (conditions []v1.Condition) {
 // Converged reports whether the Kafka is as its user wants it.
 func Converged(in Input) bool { return readiness(in).Status == v1.ConditionTrue }
 
-// NodesConverged reports whether all nodes are as they should be. The topic operator does not count.
+// NodesConverged reports whether all nodes are as they should be. The topic operator does not count, nor do listeners that nodes lack.
 func NodesConverged(in Input) bool {
-	in.TopicOperatorNotReady = false
+	in.TopicOperatorNotReady, in.Unreachable = false, nil
 	return Converged(in)
 }
 
@@ -158,7 +162,11 @@ func readiness(in Input) v1.Condition {
 		return notReady(lost[0].Problem.Reason, describeLost(lost))
 	}
 	ready := in.nodes("Kafka cluster", "")
-	if ready.Status == v1.ConditionTrue && in.TopicOperatorNotReady {
+	switch {
+	case ready.Status != v1.ConditionTrue:
+	case len(in.Unreachable) > 0:
+		return notReady("ListenerNotReady", strings.Join(in.Unreachable, "; "))
+	case in.TopicOperatorNotReady:
 		return notReady("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
 			in.Kafka.Name))
 	}
@@ -313,13 +321,7 @@ func renewListeners(listeners []v1.ListenerStatus, in Input) {
 // Stamp sets when each condition last changed its status.
 func Stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
 	for i := range conditions {
-		c := &conditions[i]
-		c.LastTransitionTime = now.UTC().Format(time.RFC3339Nano)
-		for _, b := range before {
-			if b.Type == c.Type && b.Status == c.Status && b.Reason == c.Reason && (c.Type != v1.ConditionWarning || b.Message == c.Message) {
-				c.LastTransitionTime = b.LastTransitionTime
-			}
-		}
+		conditions[i].LastTransitionTime = conditions[i].TransitionTime(before, now)
 	}
 	return conditions
 }

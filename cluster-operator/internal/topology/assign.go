@@ -182,7 +182,7 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 		for range missing {
 			id, found := a.newID(spec.Name, wanted, next)
 			if !found {
-				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
+				a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, ScaleUp: true,
 					Message: fmt.Sprintf("Scale-up of KafkaNodePool %s is blocked: Kubernetes "+
 						"cluster %s can't be reached, and may have volumes of nodes. To continue without it, annotate the pool with "+
 						"strimzi.io/next-node-ids and "+
@@ -214,7 +214,7 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 	if !spec.Roles.Controller || !formed {
 		return true
 	}
-	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name,
+	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, ScaleUp: true, Voters: true,
 		Message: fmt.Sprintf("Scale-up of KafkaNodePool %s by %d is blocked: "+
 			"the voters of the controller quorum can't change while the cluster runs. Add brokers in a pool without the controller role",
 			spec.Name, missing)})

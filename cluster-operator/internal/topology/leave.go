@@ -35,7 +35,7 @@ func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node 
 			strings.Join(voters, ", ")))
 	}
 	if len(stay) > 0 {
-		a.block(pool, stay, fmt.Sprintf("%s KafkaNodePool %s is blocked: %s", what, pool, strings.Join(reasons, "; ")))
+		a.block(pool, stay, len(voters) > 0, fmt.Sprintf("%s KafkaNodePool %s is blocked: %s", what, pool, strings.Join(reasons, "; ")))
 	}
 	return stay
 }
@@ -52,6 +52,7 @@ func (a *assignment) needed(n Node) string {
 func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 	var kept []Node
 	var reasons []string
+	voters := false
 	for i := range nodes {
 		n := &nodes[i]
 		present, runs := a.running[n.ID]
@@ -61,7 +62,7 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 		why := ""
 		switch {
 		case present.Roles.Controller != spec.Roles.Controller:
-			why = fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (node %d)", n.ID)
+			why, voters = fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (node %d)", n.ID), true
 		case present.Roles.Broker && !spec.Roles.Broker && !a.Force:
 			why = a.Holdings.Holds(n.ID)
 		}
@@ -72,12 +73,13 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 		}
 	}
 	if len(kept) > 0 {
-		a.block(spec.Name, kept, fmt.Sprintf("Change of the roles of KafkaNodePool %s is blocked: %s", spec.Name, strings.Join(reasons, "; ")))
+		a.block(spec.Name, kept, voters,
+			fmt.Sprintf("Change of the roles of KafkaNodePool %s is blocked: %s", spec.Name, strings.Join(reasons, "; ")))
 	}
 }
 
-func (a *assignment) block(pool string, nodes []Node, message string) {
-	b := Blocked{Pool: pool, Message: message}
+func (a *assignment) block(pool string, nodes []Node, voters bool, message string) {
+	b := Blocked{Pool: pool, Voters: voters, Message: message}
 	for _, n := range nodes {
 		b.Nodes = append(b.Nodes, n.ID)
 	}

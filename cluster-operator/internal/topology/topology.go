@@ -81,6 +81,10 @@ type Blocked struct {
 	Nodes []int32
 	// Message describes what waits, for what, and what the user can do.
 	Message string
+	// ScaleUp reports that the change adds nodes.
+	ScaleUp bool
+	// Voters reports that the change is one of the voters of the controller quorum, which can't change.
+	Voters bool
 }
 
 // Staying returns the ids of the brokers that neither leave nor lose the role, also not once what blocks that is over.

@@ -84,6 +84,8 @@ type wrong struct {
 	reason, message string
 	// pool is the KafkaNodePool that a warning is about.
 	pool string
+	// missing reports that the user may create what is missing next.
+	missing bool
 }
 
 // The reasons are literals, because alerts refer to them.
@@ -122,7 +124,8 @@ func each(t *testing.T, cases []wrong, found func(Result) []Problem) {
 			if reason == "" {
 				reason = invalidResource
 			}
-			NewWithT(t).Expect(found(Validate(in))).To(Equal([]Problem{{Code: c.code, Reason: reason, Message: c.message, Pool: c.pool}}))
+			NewWithT(t).Expect(found(Validate(in))).To(Equal([]Problem{{Code: c.code, Reason: reason, Message: c.message, Pool: c.pool,
+				Missing: c.missing}}))
 		})
 	}
 }
@@ -142,6 +145,10 @@ func TestJoined(t *testing.T) {
 	all, failed := Joined([]Problem{{Code: "A", Reason: "R", Message: "one"}, {Code: "B", Reason: "S", Message: "two"}})
 	g.Expect(failed).To(BeTrue())
 	g.Expect(all).To(Equal(Problem{Code: "A", Reason: "R", Message: "one; two"}))
+	all, _ = Joined([]Problem{{Message: "one", Missing: true}, {Message: "two", Missing: true}})
+	g.Expect(all.Missing).To(BeTrue())
+	all, _ = Joined([]Problem{{Message: "one", Missing: true}, {Message: "two"}})
+	g.Expect(all.Missing).To(BeFalse(), "only the user can mend the second")
 }
 
 func TestAKafkaWithoutASpecIsReported(t *testing.T) {

@@ -144,8 +144,8 @@ func (f *findings) certificate(l v1.Listener) {
 
 // certificateIn checks the certificate that a listener's Secret has. One that is no good is refused alone if nodes have another one.
 func (f *findings) certificateIn(l v1.Listener, own v1.CertAndKeySecret, data map[string][]byte) {
-	refused := func(code Code, format string, args ...any) {
-		p := Problem{Code: code, Reason: v1.ReasonInvalidResource,
+	refused := func(code Code, missing bool, format string, args ...any) {
+		p := Problem{Code: code, Reason: v1.ReasonInvalidResource, Missing: missing,
 			Message: fmt.Sprintf("Failed to process Secrets with custom certificates: [%s]", fmt.Sprintf(format, args...))}
 		if f.Held[l.Name] {
 			p.Message += ". Nodes keep their current certificate for listener " + l.Name
@@ -155,15 +155,16 @@ func (f *findings) certificateIn(l v1.Listener, own v1.CertAndKeySecret, data ma
 		f.Errors = append(f.Errors, p)
 	}
 	if data == nil {
-		refused("CertificateSecretMissing", "Secret %s with custom TLS certificate does not exist.", own.SecretName)
+		refused("CertificateSecretMissing", true, "Secret %s with custom TLS certificate does not exist.", own.SecretName)
 		return
 	}
 	pair := pki.Pair{Certificate: data[own.Certificate], Key: data[own.Key]}
 	if len(pair.Certificate) == 0 {
-		refused("CertificateMissing", "Secret %s does not contain certificate under the key %s.", own.SecretName, own.Certificate)
+		refused("CertificateMissing", true, "Secret %s does not contain certificate under the key %s.", own.SecretName, own.Certificate)
 	}
 	if len(pair.Key) == 0 {
-		refused("CertificateKeyMissing", "Secret %s does not contain custom certificate private key under the key %s.", own.SecretName, own.Key)
+		refused("CertificateKeyMissing", true, "Secret %s does not contain custom certificate private key under the key %s.", own.SecretName,
+			own.Key)
 	}
 	if len(pair.Certificate) == 0 || len(pair.Key) == 0 {
 		return
@@ -173,7 +174,7 @@ func (f *findings) certificateIn(l v1.Listener, own v1.CertAndKeySecret, data ma
 		if flaw.OfKey {
 			entry = own.Key
 		}
-		refused(Code(flaw.Flaw), "listener %s: %s in Secret %s %s", l.Name, entry, own.SecretName, flaw.Message)
+		refused(Code(flaw.Flaw), false, "listener %s: %s in Secret %s %s", l.Name, entry, own.SecretName, flaw.Message)
 	}
 }
 

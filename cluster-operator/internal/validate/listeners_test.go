@@ -167,11 +167,11 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 		}
 	}
 	expectErrors(t, []wrong{
-		{name: "no Secret", changes: own, facts: secret(), code: "CertificateSecretMissing",
+		{name: "no Secret", changes: own, facts: secret(), code: "CertificateSecretMissing", missing: true,
 			message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]"},
-		{name: "no certificate in it", changes: own, facts: secret("tls.key"), code: "CertificateMissing",
+		{name: "no certificate in it", changes: own, facts: secret("tls.key"), code: "CertificateMissing", missing: true,
 			message: "Failed to process Secrets with custom certificates: [Secret s does not contain certificate under the key tls.crt.]"},
-		{name: "no key in it", changes: own, facts: secret("tls.crt"), code: "CertificateKeyMissing",
+		{name: "no key in it", changes: own, facts: secret("tls.crt"), code: "CertificateKeyMissing", missing: true,
 			message: "Failed to process Secrets with custom certificates: [Secret s does not contain custom certificate private key under the key " +
 				"tls.key.]"},
 		{name: "garbage", changes: own, facts: secret("tls.crt", "tls.key"), code: "CertificateUnreadable",
@@ -189,7 +189,7 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 	held := input(t, own)
 	secret()(&held)
 	held.Held = map[string]bool{"a": true}
-	g.Expect(Validate(held)).To(Equal(Result{Refused: []Problem{{Code: "CertificateSecretMissing", Reason: invalidResource,
+	g.Expect(Validate(held)).To(Equal(Result{Refused: []Problem{{Code: "CertificateSecretMissing", Reason: invalidResource, Missing: true,
 		Message: "Failed to process Secrets with custom certificates: [Secret s with custom TLS certificate does not exist.]. Nodes keep their " +
 			"current certificate for listener a"}}}))
 	unread := input(t, own)

@@ -74,7 +74,7 @@ func (f *findings) exporter(m *v1.MetricsConfig) {
 	text, found := data[ref.Key]
 	switch {
 	case data == nil:
-		f.fail("MetricsConfigMap", v1.ReasonInvalidConfiguration, "ConfigMap %s does not exist", ref.Name)
+		f.missing("MetricsConfigMap", v1.ReasonInvalidConfiguration, "ConfigMap %s does not exist", ref.Name)
 	case !found:
 		f.fail("MetricsConfigMap", v1.ReasonInvalidConfiguration, "ConfigMap %s does not contain specified key %s", ref.Name, ref.Key)
 	default:
@@ -124,7 +124,11 @@ func (f *findings) logging() {
 		return
 	}
 	if data, read := f.ConfigMaps[ref.Name]; read && strings.TrimSpace(data[ref.Key]) == "" {
-		f.invalid("LoggingConfigMap",
+		fail := f.fail
+		if data == nil {
+			fail = f.missing
+		}
+		fail("LoggingConfigMap", v1.ReasonInvalidResource,
 			"ConfigMap %s with external logging configuration does not exist or doesn't contain the configuration under the %s key.", ref.Name,
 			ref.Key)
 	}

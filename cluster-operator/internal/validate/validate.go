@@ -66,6 +66,8 @@ type Problem struct {
 	Reason, Message string
 	// Pool names the KafkaNodePool that a warning is about; empty if it is about none, or several.
 	Pool string
+	// Missing reports that something does not exist that the user may create next, without changing the object.
+	Missing bool
 }
 
 // Result is all that was found.
@@ -84,10 +86,12 @@ func Joined(problems []Problem) (Problem, bool) {
 		return Problem{}, false
 	}
 	var messages []string
+	missing := true
 	for _, e := range problems {
 		messages = append(messages, e.Message)
+		missing = missing && e.Missing
 	}
-	return Problem{Code: problems[0].Code, Reason: problems[0].Reason, Message: strings.Join(messages, "; ")}, true
+	return Problem{Code: problems[0].Code, Reason: problems[0].Reason, Message: strings.Join(messages, "; "), Missing: missing}, true
 }
 
 // Validate holds objects against all rules. Its result depends on nothing but its input, in its order as well.
@@ -116,6 +120,11 @@ type findings struct {
 
 func (f *findings) fail(code Code, reason, format string, args ...any) {
 	f.Errors = append(f.Errors, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...)})
+}
+
+// missing is fail for what may be created next.
+func (f *findings) missing(code Code, reason, format string, args ...any) {
+	f.Errors = append(f.Errors, Problem{Code: code, Reason: reason, Message: fmt.Sprintf(format, args...), Missing: true})
 }
 
 // invalid is fail with the reason of most errors, an invalid resource.

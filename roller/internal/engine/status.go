@@ -63,12 +63,7 @@ func summary(s *roller.Snapshot, d roller.Decision, policy roller.Policy, before
 	}
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
-		c.LastTransitionTime = s.At.UTC().Format(time.RFC3339)
-		for _, b := range last.Conditions {
-			if b.Type == c.Type && b.Status == c.Status && b.LastTransitionTime != "" {
-				c.LastTransitionTime = b.LastTransitionTime
-			}
-		}
+		c.LastTransitionTime = c.TransitionTime(last.Conditions, s.At)
 	}
 	return status
 }

@@ -75,7 +75,7 @@ func StatusWithWarnings(kt *v1.KafkaTopic, warnings []Refusal, now time.Time) v1
 	status := *kt.Status.DeepCopy()
 	for _, w := range warnings {
 		c := v1.Condition{Type: v1.ConditionWarning, Status: v1.ConditionTrue, Reason: w.Reason, Message: w.Message}
-		c.LastTransitionTime = transitionTime(status.Conditions, c, now)
+		c.LastTransitionTime = c.TransitionTime(status.Conditions, now)
 		status.Conditions = append(status.Conditions, c)
 	}
 	return status
@@ -113,7 +113,7 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 	var after []v1.Condition
 	add := func(kind, status string, why Refusal) {
 		c := v1.Condition{Type: kind, Status: status, Reason: why.Reason, Message: why.Message}
-		c.LastTransitionTime = transitionTime(before, c, now)
+		c.LastTransitionTime = c.TransitionTime(before, now)
 		after = append(after, c)
 	}
 	remember := func() {
@@ -149,18 +149,6 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 		add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
 	}
 	return after
-}
-
-// transitionTime keeps the time of a condition whose status did not change. Warnings share their type, so only the message distinguishes
-// them.
-func transitionTime(before []v1.Condition, c v1.Condition, now time.Time) string {
-	for _, old := range before {
-		if old.Type == c.Type && old.Status == c.Status && (c.Type != v1.ConditionWarning || old.Message == c.Message) &&
-			old.LastTransitionTime != "" {
-			return old.LastTransitionTime
-		}
-	}
-	return now.UTC().Format(time.RFC3339Nano)
 }
 
 // IsReady reports whether, according to the status, the topic matches the current specification.
