@@ -268,7 +268,7 @@ func (w *world) watching() {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.r.Cache, w.r.Interval = mgr.GetCache(), 24*time.Hour
 	w.r.Settings.RollerAccount, w.r.Settings.ExporterImage = "operators/roller", "cluster-operator:1"
-	_, err = w.r.SetupWithManager(mgr, 1, nil)
+	_, err = w.r.SetupWithManager(mgr, 1)
 	w.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(w.t.Context())
 	ended := make(chan error, 1)
