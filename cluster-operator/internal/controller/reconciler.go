@@ -68,6 +68,8 @@ type Reconciler struct {
 	Interval time.Duration
 	// AddressTimeout is how long the first nodes of a Kafka wait for the addresses of its listeners.
 	AddressTimeout time.Duration
+	// WatchTimeout is how long a pass waits for the first watches in a Kubernetes cluster; watchTimeout if it is 0.
+	WatchTimeout time.Duration
 	// NewKey generates keys; nil means pki.GenerateKey.
 	NewKey func(pki.Use) (crypto.Signer, error)
 	// Now and Rand are the clock and the source of randomness.
