@@ -110,6 +110,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
 		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }, Now: time.Now,
 			After: time.After},
+		Selects: o.Selector.Matches,
 		Settings: model.Settings{
 			KafkaImages: o.Images, TopicOperatorImage: o.TopicOperatorImage, ExporterImage: exporter, ImagePullPolicy: o.PullPolicy,
 			ImagePullSecrets: references(o.PullSecrets),
@@ -121,7 +122,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
 		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader,
 	}
-	c, err := r.SetupWithManager(mgr, o.Concurrency, o.Selector.Matches)
+	c, err := r.SetupWithManager(mgr, o.Concurrency)
 	if err != nil {
 		return err
 	}

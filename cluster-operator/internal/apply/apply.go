@@ -189,7 +189,7 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	return a.change(ctx, u, live)
 }
 
-// Differs returns the path of the first field in which a live object differs from the desired one, or "".
+// differs returns the path of the first field in which a live object differs from the desired one, or "".
 func differs(u *unstructured.Unstructured, live client.Object) (string, error) {
 	l, err := toUnstructured(live)
 	if err != nil {
@@ -198,9 +198,16 @@ func differs(u *unstructured.Unstructured, live client.Object) (string, error) {
 	w := maps.Clone(u.Object)
 	delete(w, "apiVersion") // typed objects from a cache have neither
 	delete(w, "kind")
+	extra, err := added(u, l)
+	if err != nil {
+		return "", err
+	}
 	path, differs := drifts(w, l.Object)
-	if differs && path == "" {
-		path = "." // the object as a whole
+	switch {
+	case !differs:
+		return extra, nil
+	case path == "":
+		return ".", nil // the object as a whole
 	}
 	return path, nil
 }
@@ -268,6 +275,9 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	u.SetResourceVersion(live.GetResourceVersion())
 	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), a.manager(), client.ForceOwnership); err != nil {
 		return "", fmt.Errorf("apply %s %s: %w", u.GetKind(), u.GetName(), err)
+	}
+	if u.GetResourceVersion() == live.GetResourceVersion() {
+		return Unchanged, nil // an admission webhook made of it what was there
 	}
 	return Changed, nil
 }

@@ -229,6 +229,19 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// An admission webhook may keep an object from becoming what is wanted.
+func TestAWriteWithoutEffectIsNoChange(t *testing.T) {
+	s := newScene(t)
+	live := s.made(two)
+	u, err := toUnstructured(s.config(two))
+	s.Expect(err).NotTo(HaveOccurred())
+	ownership.MarkName(u, u.GetKind())
+	s.Expect(mark(u)).To(Succeed())
+	s.requests = 0
+	s.Expect(s.applier.change(t.Context(), u, live)).To(Equal(Unchanged))
+	s.Expect(s.requests).To(Equal(1))
+}
+
 // TestDelete deletes the ConfigMap in the same situations.
 func TestDelete(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -3,6 +3,8 @@ package apply
 import (
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -10,6 +12,79 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
+
+// whole are the fields of each kind to which nobody may add: what they select, whom they let in, what rights they give, and pods.
+// Server-side apply replaces each of them as a whole, whoever set it.
+var whole = map[string][][]string{
+	"Service":             {{"spec", "selector"}},
+	"NetworkPolicy":       {{"spec", "podSelector"}, {"spec", "policyTypes"}, {"spec", "ingress"}, {"spec", "egress"}},
+	"PodDisruptionBudget": {{"spec", "selector"}},
+	"Role":                {{"rules"}},
+	"RoleBinding":         {{"subjects"}},
+	"StrimziPodSet":       {{"spec", "selector"}, {"spec", "pods"}},
+}
+
+// added returns the path of the first field to which somebody added something, or "". A field that is not wanted at all becomes wanted as
+// empty: if it is not applied, server-side apply leaves it to whoever set it.
+func added(wanted, live *unstructured.Unstructured) (string, error) {
+	for _, path := range whole[wanted.GetKind()] {
+		w, is, err := unstructured.NestedFieldNoCopy(wanted.Object, path...)
+		if err != nil {
+			return "", err
+		}
+		l, _, err := unstructured.NestedFieldNoCopy(live.Object, path...)
+		if err != nil {
+			return "", err
+		}
+		if same(w, l) || isEmpty(w) && isEmpty(l) {
+			continue
+		}
+		if !is {
+			if err := unstructured.SetNestedField(wanted.Object, emptied(l), path...); err != nil {
+				return "", err
+			}
+		}
+		return "." + strings.Join(path, "."), nil
+	}
+	return "", nil
+}
+
+// isEmpty reports whether a field selects or lists nothing.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
+}
+
+func emptied(v any) any {
+	if _, list := v.([]any); list {
+		return []any{}
+	}
+	return map[string]any{}
+}
+
+// same reports whether two values of JSON are equal, with nothing more in one of them.
+func same(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		for key := range y {
+			ok = ok && (x[key] != nil || y[key] == nil)
+		}
+		for key := range x {
+			ok = ok && same(x[key], y[key])
+		}
+		return ok
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, same)
+	}
+	return equal(a, b)
+}
 
 // drifts returns whether a field is wanted that the live object does not have, and the path of the first one. It ignores additions of
 // others, except in an atomic list. It builds paths only for differences, which are rare.

@@ -160,7 +160,10 @@ func (c *inMemory) Apply(_ context.Context, o runtime.ApplyConfiguration, opts .
 	if err := u.UnmarshalJSON(text); err != nil {
 		return err
 	}
-	_, err = c.server.apply(u, options.FieldManager, options.Force != nil && *options.Force)
+	made, err := c.server.apply(u, options.FieldManager, options.Force != nil && *options.Force)
+	if err == nil {
+		o.(interface{ SetResourceVersion(string) }).SetResourceVersion(made.GetResourceVersion())
+	}
 	return err
 }
 

@@ -40,7 +40,7 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	p.input.Topology = t
 	if blocked := p.blockedBrokers(); len(blocked) > 0 && !in.Force {
-		if in.Holdings, err = p.holdings(ctx, blocked); err == nil {
+		if in.Holdings, err = p.holdings(ctx, blocked, false); err == nil {
 			if p.input.Topology, err = topology.Assign(in); err != nil {
 				return err
 			}

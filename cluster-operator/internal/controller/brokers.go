@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,9 +45,7 @@ func (p *pass) brokers(ctx context.Context) error {
 	found, err := p.Kafka.Inspect(ctx, to)
 	if err != nil {
 		p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
-		if silent := (*SilentError)(nil); errors.As(err, &silent) {
-			p.requeueAfter(silent.Again)
-		}
+		p.askAgain(err)
 		return nil
 	}
 	p.status.MetadataVersion = found.MetadataVersion.String()
@@ -66,7 +63,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	for _, b := range left {
 		ids = append(ids, b.ID)
 	}
-	holdings, unknown := p.holdings(ctx, ids)
+	holdings, unknown := p.holdings(ctx, ids, true)
 	var pools v1.KafkaNodePoolList
 	// What the caches hold may be old: a broker that was just added is fenced, too.
 	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace),

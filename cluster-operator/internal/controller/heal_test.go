@@ -269,7 +269,7 @@ func (w *world) watching() {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.r.Cache, w.r.Interval = mgr.GetCache(), 24*time.Hour
 	w.r.Settings.RollerAccount, w.r.Settings.ExporterImage = "operators/roller", "cluster-operator:1"
-	c, err := w.r.SetupWithManager(mgr, 1, nil)
+	c, err := w.r.SetupWithManager(mgr, 1)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(w.r.WatchReferences(w.t.Context(), mgr, c, options.DefaultNamespaces)).To(Succeed())
 	ctx, cancel := context.WithCancel(w.t.Context())

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -13,21 +15,40 @@ import (
 )
 
 // holdings asks Kafka which partitions the brokers have that should be removed or lose the broker role, including blocked ones; nil if
-// Kafka does not answer.
-func (p *pass) holdings(ctx context.Context, leave []int32) (*topology.Holdings, error) {
+// Kafka does not answer. anew is whether something is removed on the strength of the answer.
+func (p *pass) holdings(ctx context.Context, leave []int32, anew bool) (*topology.Holdings, error) {
 	leave = slices.Sorted(slices.Values(slices.Concat(leave, p.blockedBrokers())))
 	leave = slices.Compact(leave)
-	found, err := p.Kafka.Holdings(ctx, p.connection(), leave, p.input.Topology.Staying())
+	to := p.connection()
+	to.Anew = anew
+	found, err := p.Kafka.Holdings(ctx, to, leave, p.input.Topology.Staying())
 	if err != nil {
+		p.askAgain(err)
 		p.log.Info("Kafka did not report which partitions brokers hold", "error", err.Error())
 		return nil, err
 	}
 	return found, nil
 }
 
+// askAgain has the next pass ask brokers again that did not say anything.
+func (p *pass) askAgain(err error) {
+	if silent := (*SilentError)(nil); errors.As(err, &silent) {
+		p.requeueAfter(silent.Again)
+	}
+}
+
 // Holdings counts the replicas of all partitions that Kafka lists, and asks the brokers that are in none of these for their log
 // directories: Kafka leaves topics out that the operator may not describe.
 func (c *Clients) Holdings(ctx context.Context, to Connection, leave, stay []int32) (*topology.Holdings, error) {
+	if to.Anew {
+		return c.holdings(ctx, to, leave, stay)
+	}
+	return patiently(ctx, c, to, fmt.Sprint("holdings of ", leave, " beside ", stay), func(ctx context.Context) (*topology.Holdings, error) {
+		return c.holdings(ctx, to, leave, stay)
+	})
+}
+
+func (c *Clients) holdings(ctx context.Context, to Connection, leave, stay []int32) (*topology.Holdings, error) {
 	admin, cluster, err := c.cluster(ctx, to)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
@@ -95,7 +97,7 @@ func TestWhatBrokersHold(t *testing.T) {
 			_, err := cluster.Client("User:admin", nil).CreateTopics(t.Context(), topics, false)
 			g.Expect(err).NotTo(HaveOccurred())
 			brokers := &reporting{Client: cluster.Client("User:operator", nil), dirs: c.dirs, fail: c.fail}
-			clients := &Clients{Connect: func(kafka.Config) (Admin, error) { return brokers, nil }}
+			clients := &Clients{Now: time.Now, After: never, Connect: func(kafka.Config) (Admin, error) { return brokers, nil }}
 			to := Connection{ClusterID: cluster.ClusterID(), Config: kafka.Config{TLS: &kafka.TLS{}}}
 			got, err := clients.Holdings(t.Context(), to, []int32{2}, []int32{0, 1, 7}) // broker 7 was never started
 			g.Expect(err).NotTo(HaveOccurred())
@@ -158,4 +160,60 @@ func TestABrokerWithAHiddenTopicStays(t *testing.T) {
 			g.Expect(nodes()).To(HaveLen(2))
 		})
 	}
+}
+
+// together is a client of brokers each of which answers only when all were asked.
+type together struct {
+	reporting
+	all sync.WaitGroup
+}
+
+func (b *together) DescribeLogDirs(ctx context.Context, id int32) ([]kafka.LogDir, error) {
+	b.all.Done()
+	asked := make(chan struct{})
+	go func() { b.all.Wait(); close(asked) }()
+	select {
+	case <-asked:
+		return b.reporting.DescribeLogDirs(ctx, id)
+	case <-time.After(time.Minute):
+		return nil, errors.New("the others are not asked meanwhile")
+	}
+}
+
+func TestBrokersAreAskedForLogDirectoriesAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	cluster := memory.New(memory.Options{Brokers: 3})
+	brokers := &together{reporting: reporting{Client: cluster.Client("", nil), fail: map[int32]error{1: errors.New("it is away")}}}
+	brokers.all.Add(3)
+	clients := &Clients{Now: time.Now, After: never, Connect: func(kafka.Config) (Admin, error) { return brokers, nil }}
+	to := Connection{ClusterID: cluster.ClusterID(), Config: kafka.Config{TLS: &kafka.TLS{}}}
+	found, err := clients.LogDirs(t.Context(), to, []int32{0, 1, 2})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found).To(And(HaveLen(2), Not(HaveKey(int32(1)))))
+}
+
+// TestWhatIsRemovedIsLookedAtAnew checks that the answer to an earlier call is not used where a broker is about to be removed.
+func TestWhatIsRemovedIsLookedAtAnew(t *testing.T) {
+	g := NewWithT(t)
+	cluster := memory.New(memory.Options{Brokers: 2})
+	elapsed, let := make(chan time.Time), make(chan struct{})
+	close(elapsed)
+	clients := &Clients{Now: time.Now, After: func(time.Duration) <-chan time.Time { return elapsed },
+		Connect: func(kafka.Config) (Admin, error) { <-let; return &reporting{Client: cluster.Client("", nil)}, nil }}
+	to := Connection{ClusterID: cluster.ClusterID(), Config: kafka.Config{TLS: &kafka.TLS{}}}
+	_, err := clients.Holdings(t.Context(), to, []int32{1}, []int32{0})
+	g.Expect(err).To(HaveOccurred())
+	close(let)
+	for _, q := range clients.silent.asked[to.Kafka] {
+		<-q.done
+	}
+	_, err = cluster.Client("", nil).CreateTopics(t.Context(), []kafka.NewTopic{{Name: "new", Partitions: -1, ReplicationFactor: -1,
+		Assignments: map[int32][]int32{0: {1}}}}, false)
+	g.Expect(err).NotTo(HaveOccurred())
+	clients.After = never
+	anew := to
+	anew.Anew = true
+	h, err := clients.Holdings(t.Context(), anew, []int32{1}, []int32{0})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(h.Holds(1)).To(ContainSubstring("holds 1 replicas"))
 }

@@ -21,6 +21,9 @@ type Connection struct {
 	// ClusterID is the id that the brokers must have.
 	ClusterID string
 	Config    kafka.Config
+	// Anew has Holdings wait for what is so now, because something is removed on the strength of it. Otherwise it returns after a moment, and
+	// the answer may be that to an earlier call.
+	Anew bool
 }
 
 // Found is the state of a cluster as its brokers report it.
@@ -149,27 +152,9 @@ func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Clus
 	return admin, cluster, err
 }
 
-// Inspect asks for the registered brokers and the metadata version. Waiting for brokers that do not answer would occupy a worker that other
-// Kafkas need: after two seconds the pass continues without the answer, and the next pass uses it. Brokers that did not answer at all are
-// not asked again for a while.
+// Inspect asks for the registered brokers and the metadata version.
 func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
-	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
-		return Found{}, err
-	}
-	q := c.silent.ask(to.Kafka, func() (Found, error) { return c.inspect(context.WithoutCancel(ctx), to) })
-	select {
-	case <-q.done:
-		found, err := c.silent.take(to.Kafka, q)
-		return found, c.silent.note(to.Kafka, err, c.Now())
-	case <-ctx.Done():
-		return Found{}, ctx.Err() // the operator is stopping: this is no evidence about the brokers
-	case <-c.After(patience):
-		err := c.silent.last(to.Kafka)
-		if err == nil {
-			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience)
-		}
-		return Found{}, &SilentError{err, to.Config.RequestTimeout}
-	}
+	return patiently(ctx, c, to, "state", func(ctx context.Context) (Found, error) { return c.inspect(ctx, to) })
 }
 
 func (c *Clients) inspect(ctx context.Context, to Connection) (Found, error) {
@@ -204,21 +189,12 @@ func (c *Clients) MoveMetadataVersion(ctx context.Context, to Connection, level 
 
 // LogDirs asks each broker for its log directories.
 func (c *Clients) LogDirs(ctx context.Context, to Connection, brokers []int32) (map[int32][]kafka.LogDir, error) {
-	admin, _, err := c.cluster(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	found := map[int32][]kafka.LogDir{}
-	for _, id := range brokers {
-		dirs, failed := admin.DescribeLogDirs(ctx, id)
-		if failed != nil {
-			err = failed
-			continue
+	return patiently(ctx, c, to, fmt.Sprint("log directories of ", brokers), func(ctx context.Context) (map[int32][]kafka.LogDir, error) {
+		admin, _, err := c.cluster(ctx, to)
+		if err != nil {
+			return nil, err
 		}
-		found[id] = dirs
-	}
-	if len(found) == 0 {
-		return nil, err
-	}
-	return found, nil
+		found, _ := askEach(ctx, brokers, admin.DescribeLogDirs)
+		return found, nil
+	})
 }

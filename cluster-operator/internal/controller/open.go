@@ -58,7 +58,7 @@ func (p *pass) leftIn(ctx context.Context) []string {
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := p.Stretching.watching(ctx)
+	ctx, cancel := p.watching(ctx)
 	defer cancel()
 	var ids []string
 	for _, a := range askRemotes(p.Reconciler, func(m Member) (types.UID, error) { return p.anchoredBy(ctx, m, now, true) }) {
@@ -109,7 +109,9 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 			"namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}
-	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{m.Reader(), p.Stretching}}
+	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{m.Reader(), p.Reconciler,
+		"the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there"}}
+	s.nodes = s.cache
 	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
 	name := client.ObjectKeyFromObject(p.kafka)
 	if p.kafka.DeletionTimestamp == nil {
@@ -155,14 +157,16 @@ var errVersions = errors.New("version mismatch")
 const watchTimeout = 15 * time.Second
 
 // watching returns a context for reads from the cache of a Kubernetes cluster.
-func (s *Stretching) watching(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, cmp.Or(s.WatchTimeout, watchTimeout))
+func (r *Reconciler) watching(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, cmp.Or(r.WatchTimeout, watchTimeout))
 }
 
 // watchedReader reads from the cache of a Kubernetes cluster, and waits for a watch that does not begin no longer than watching.
 type watchedReader struct {
 	client.Reader
-	by *Stretching
+	by *Reconciler
+	// lacks is what may be wrong if it does not begin.
+	lacks string
 }
 
 // Get reads one object.
@@ -182,5 +186,5 @@ func (r *watchedReader) read(ctx context.Context, do func(context.Context) error
 	if err == nil || ctx.Err() == nil {
 		return err
 	}
-	return fmt.Errorf("%w (if the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there)", err)
+	return fmt.Errorf("%w (if %s)", err, r.lacks)
 }

@@ -359,7 +359,7 @@ func (s *site) observe(ctx context.Context, id string, info network.Info) ([]net
 		gvk := schema.GroupVersionKind(kind)
 		if gvk == corev1.SchemeGroupVersion.WithKind("Node") { // of which there are many: the cache has them
 			var nodes corev1.NodeList
-			if err := s.cache.List(ctx, &nodes); err != nil {
+			if err := s.nodes.List(ctx, &nodes); err != nil {
 				return nil, fmt.Errorf("list nodes: %w", err)
 			}
 			for i := range nodes.Items {

@@ -17,6 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -72,6 +73,9 @@ func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
 func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
 	switch o := o.(type) {
 	case *corev1.Secret:
+		if key.Name == pki.TopicOperatorSecret(p.kafka.Name) { // brokers take its key for that of a super user
+			return !model.WantsTopicOperator(p.kafka)
+		}
 		return o.Labels[podset.LabelComponentType] == podset.ComponentKafka && p.podGone(key.Name)
 	case *corev1.ConfigMap:
 		return p.podGone(key.Name)

@@ -52,6 +52,8 @@ type Reconciler struct {
 	Metrics *metrics.Metrics
 	// Kafka asks the brokers.
 	Kafka KafkaClients
+	// Selects chooses Kafkas by their labels; nil chooses all. Nothing is read or written for any other, nor for its pools.
+	Selects func(map[string]string) bool
 	// Settings are the operator's.
 	Settings model.Settings
 	// DefaultVersion is the Kafka version of a Kafka object that names none.
@@ -65,6 +67,8 @@ type Reconciler struct {
 	Interval time.Duration
 	// AddressTimeout is how long the first nodes of a Kafka wait for the addresses of its listeners.
 	AddressTimeout time.Duration
+	// WatchTimeout is how long a pass waits for the first watches in a Kubernetes cluster; watchTimeout if it is 0.
+	WatchTimeout time.Duration
 	// NewKey generates keys; nil means pki.GenerateKey.
 	NewKey func(pki.Use) (crypto.Signer, error)
 	// Now and Rand are the clock and the source of randomness.
@@ -89,10 +93,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	kafka := &v1.Kafka{}
 	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); err != nil {
-		r.Kafka.Forget(req.NamespacedName)
-		r.Metrics.Forget(req.NamespacedName)
-		r.unknown.remember(req.NamespacedName, nil)
-		r.kafkas.Forget(req.NamespacedName)
+		r.forget(req.NamespacedName)
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, err
 		}
@@ -104,6 +105,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{RequeueAfter: next}, errors.Join(err, orphaned)
 	}
 	r.orphans.forget(req.NamespacedName)
+	if r.Selects != nil && !r.Selects(kafka.Labels) {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{}, nil
+	}
 	if r.kafkas.Behind(kafka) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil // no event reports that the cache has the status
 	}
@@ -135,6 +140,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, retry
 	}
 	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// forget forgets a Kafka that is gone, or not for this operator.
+func (r *Reconciler) forget(kafka types.NamespacedName) {
+	r.Kafka.Forget(kafka)
+	r.Metrics.Forget(kafka)
+	r.unknown.remember(kafka, nil)
+	r.kafkas.Forget(kafka)
 }
 
 // report counts the pass, and records an Event for a failure and for each warning that the status does not show yet.

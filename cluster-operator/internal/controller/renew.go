@@ -62,7 +62,7 @@ func (p *pass) renew(ctx context.Context) error {
 	}
 	in := p.pkiInput(ctx, nodes)
 	in.Listeners = nil
-	in.TopicOperator = p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil
+	in.TopicOperator = in.TopicOperator && p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil
 	plan, err := pki.Plan(in)
 	if refused := (*pki.Error)(nil); errors.As(err, &refused) {
 		p.warn(refused.Reason, refused.Error())

@@ -301,3 +301,32 @@ func TestCertificatesInOtherKubernetesClustersAreRenewedThoughAKafkaIsInvalid(t 
 		})
 	}
 }
+
+// TestTheKeyOfARemovedTopicOperatorGoes checks that no key of a super user stays in a Secret that nobody needs.
+func TestTheKeyOfARemovedTopicOperatorGoes(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+	w.create(k, nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	name := client.ObjectKey{Namespace: w.namespace, Name: pki.TopicOperatorSecret("my-cluster")}
+	secret := &corev1.Secret{}
+	w.get(secret, name.Name)
+	mine := &corev1.Secret{ObjectMeta: *secret.ObjectMeta.DeepCopy(), Data: secret.Data}
+	mine.Name, mine.UID, mine.ResourceVersion = "mine", "", ""
+	w.create(mine)
+
+	w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator, k.Spec.Kafka.Version = nil, "1.0.0" })
+	w.now = w.now.AddDate(0, 0, 350)
+	w.reconcile()
+	unchanged, node := &corev1.Secret{}, &corev1.Secret{}
+	w.get(unchanged, name.Name)
+	w.Expect(unchanged.ResourceVersion).To(Equal(secret.ResourceVersion), "nobody asks for it any more")
+	w.get(node, "my-cluster-pool-0")
+	w.Expect(certificate(w.WithT, node).NotAfter).To(BeTemporally(">", w.now.AddDate(0, 0, 300)))
+
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" })
+	w.reconcile()
+	w.Expect(apierrors.IsNotFound(w.k8s.Get(t.Context(), name, secret))).To(BeTrue())
+	w.get(mine, "mine")
+}

@@ -199,7 +199,7 @@ func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Nod
 		return nil, nil
 	}
 	node, s := &corev1.Node{}, p.site(n.Cluster)
-	err := s.cache.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)
+	err := s.nodes.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil

@@ -3,9 +3,12 @@ package controller
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -133,4 +136,16 @@ func TestANodePortMovesToANewBroker(t *testing.T) {
 	w.Expect(w.podNames("brokers")).To(HaveLen(2))
 	w.Expect(w.config("my-cluster-brokers-0")).To(ContainSubstring(fmt.Sprint(two)))
 	w.Expect(w.config("my-cluster-brokers-2")).To(ContainSubstring(fmt.Sprint(one)))
+}
+
+func TestKubernetesNodesThatMayNotBeListedAtHomeHangNoPass(t *testing.T) {
+	h := newHistory(t, 1)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "nodes", Port: 9095, Type: v1.ListenerNodePort})
+	h.runs(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	h.r.WatchTimeout = time.Millisecond
+	h.r.Cache = unlistable{h.r.Cache, "Node"}
+	_, err := h.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(k)})
+	NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("*v1.Node Informer"),
+		ContainSubstring("the operator's account is not permitted to list and watch it, apply the current config/cluster-operator"))))
 }

@@ -67,12 +67,12 @@ func CacheOptions(podSetsOnly bool) cache.Options {
 	return cache.Options{ByObject: by}
 }
 
-// SetupWithManager watches Kafkas and all objects that belong to them. A change or deletion of any of these requeues the Kafka.
-func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int, selects func(map[string]string) bool) (controller.Controller, error) {
-	selected := predicate.NewPredicateFuncs(func(o client.Object) bool { return selects == nil || selects(o.GetLabels()) })
+// SetupWithManager watches Kafkas and all objects that belong to them. A change or deletion of any of these requeues the Kafka. Reconcile
+// checks whether the Kafka is selected: other objects do not say it, and a Kafka that loses its label has to be forgotten.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) (controller.Controller, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named("kafka").
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		For(&v1.Kafka{}, builder.WithPredicates(selected, predicate.Or(predicate.GenerationChangedPredicate{},
+		For(&v1.Kafka{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
 			predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
 		Watches(&v1.KafkaNodePool{}, handler.EnqueueRequestsFromMapFunc(ofCluster),
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{},

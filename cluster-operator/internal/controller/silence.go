@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"context"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -12,6 +15,8 @@ const (
 	longestSilence = 2 * time.Minute
 	// patience is how long a pass waits for brokers. They have more time to answer: the next pass takes the answer.
 	patience = 2 * time.Second
+	// answersLast is how long after an answer a pass may still take it.
+	answersLast = 30 * time.Second
 )
 
 // SilentError is why the brokers of a Kafka do not say anything.
@@ -29,44 +34,83 @@ func (e *SilentError) Unwrap() error { return e.Err }
 type silences struct {
 	mu sync.Mutex
 	of map[types.NamespacedName]silence
-	// asked are the questions that no pass has had the answer of.
-	asked map[types.NamespacedName]*question
+	// asked are the questions that no pass has had the answer of, by what they ask.
+	asked map[types.NamespacedName]map[string]*question
 }
 
-// question is a request to brokers that runs beside the pass of their Kafka. found and err are set when done is closed.
+// question is a request to brokers that runs beside the pass of their Kafka. The other fields are set when done is closed, at the time at.
 type question struct {
 	done  chan struct{}
-	found Found
+	found any
 	err   error
+	at    time.Time
 }
 
-// ask asks the brokers of a Kafka, unless that is under way.
-func (s *silences) ask(kafka types.NamespacedName, inspect func() (Found, error)) *question {
+// outdated reports whether the answer is too old to say what is so now.
+func (q *question) outdated(now time.Time) bool {
+	select {
+	case <-q.done:
+		return now.Sub(q.at) > answersLast
+	default:
+		return false
+	}
+}
+
+// patiently asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two seconds
+// the pass continues without the answer, and the next pass uses it. Brokers that did not answer at all are not asked again for a while.
+func patiently[T any](ctx context.Context, c *Clients, to Connection, what string,
+	ask func(context.Context) (T, error)) (found T, err error) {
+	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
+		return found, err
+	}
+	q := c.silent.ask(to.Kafka, what, c.Now, func() (any, error) { return ask(context.WithoutCancel(ctx)) })
+	select {
+	case <-q.done:
+		c.silent.take(to.Kafka, what, q)
+		found, _ = q.found.(T)
+		return found, c.silent.note(to.Kafka, q.err, c.Now())
+	case <-ctx.Done():
+		return found, ctx.Err() // the operator is stopping: this is no evidence about the brokers
+	case <-c.After(patience):
+		err := c.silent.last(to.Kafka)
+		if err == nil {
+			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience)
+		}
+		return found, &SilentError{err, to.Config.RequestTimeout}
+	}
+}
+
+// ask asks the brokers of a Kafka, unless that is under way, or has been answered a moment ago.
+func (s *silences) ask(kafka types.NamespacedName, what string, now func() time.Time, do func() (any, error)) *question {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.asked[kafka]; q != nil {
+	maps.DeleteFunc(s.asked[kafka], func(_ string, q *question) bool { return q.outdated(now()) })
+	if q := s.asked[kafka][what]; q != nil {
 		return q
 	}
 	q := &question{done: make(chan struct{})}
 	if s.asked == nil {
-		s.asked = map[types.NamespacedName]*question{}
+		s.asked = map[types.NamespacedName]map[string]*question{}
 	}
-	s.asked[kafka] = q
+	if s.asked[kafka] == nil {
+		s.asked[kafka] = map[string]*question{}
+	}
+	s.asked[kafka][what] = q
 	go func() {
 		defer close(q.done)
-		q.found, q.err = inspect()
+		q.found, q.err = do()
+		q.at = now()
 	}()
 	return q
 }
 
-// take takes the answer of a question that is done: the next one to ask gets a new one.
-func (s *silences) take(kafka types.NamespacedName, q *question) (Found, error) {
+// take takes a question that is done: the next one to ask gets a new one.
+func (s *silences) take(kafka types.NamespacedName, what string, q *question) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked[kafka] == q {
-		delete(s.asked, kafka)
+	if s.asked[kafka][what] == q {
+		delete(s.asked[kafka], what)
 	}
-	return q.found, q.err
 }
 
 type silence struct {

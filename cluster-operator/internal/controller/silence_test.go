@@ -51,10 +51,11 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 
 func never(time.Duration) <-chan time.Time { return nil }
 
-// hanging is a client of brokers that respond when let is closed.
+// hanging is a client of brokers that respond when let is closed, with this metadata version.
 type hanging struct {
 	Admin
-	let chan struct{}
+	let      chan struct{}
+	metadata *int16
 }
 
 func (h hanging) DescribeCluster(context.Context) (kafka.Cluster, error) {
@@ -62,8 +63,14 @@ func (h hanging) DescribeCluster(context.Context) (kafka.Cluster, error) {
 	return kafka.Cluster{ID: "id"}, nil
 }
 
+func (hanging) Close() {}
+
+func (hanging) ListTopics(context.Context) ([]kafka.Topic, error) { return nil, nil }
+
+func (hanging) DescribeLogDirs(context.Context, int32) ([]kafka.LogDir, error) { return nil, nil }
+
 func (h hanging) DescribeFeatures(context.Context) (kafka.Features, error) {
-	return kafka.Features{Finalized: map[string]int16{kafka.FeatureMetadataVersion: 30}}, nil
+	return kafka.Features{Finalized: map[string]int16{kafka.FeatureMetadataVersion: *h.metadata}}, nil
 }
 
 func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
@@ -73,12 +80,21 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 	close(elapsed)
 	clients := &Clients{
 		Now: time.Now, After: func(time.Duration) <-chan time.Time { return elapsed },
-		Connect: func(kafka.Config) (Admin, error) { connected++; return hanging{let: let}, nil },
+		Connect: func(kafka.Config) (Admin, error) {
+			connected++
+			return hanging{let: let, metadata: new(int16(30))}, nil
+		},
 	}
 	to := Connection{Kafka: types.NamespacedName{Namespace: "a", Name: "hangs"}, ClusterID: "id"}
 	to.Config.TLS, to.Config.RequestTimeout = &kafka.TLS{}, 10*time.Second
-	for range 3 {
+	for i := range 6 {
 		_, err := clients.Inspect(t.Context(), to)
+		switch i % 3 {
+		case 1:
+			_, err = clients.Holdings(t.Context(), to, []int32{1}, []int32{2})
+		case 2:
+			_, err = clients.LogDirs(t.Context(), to, []int32{1, 2})
+		}
 		again := &SilentError{}
 		g.Expect(errors.As(err, &again)).To(BeTrue())
 		g.Expect(again.Again).To(Equal(10 * time.Second))
@@ -94,4 +110,45 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(30)))
 	g.Expect(connected).To(Equal(1))
+}
+
+func TestAnOldAnswerIsNone(t *testing.T) {
+	g := NewWithT(t)
+	let, metadata, now := make(chan struct{}), int16(29), time.Unix(0, 0)
+	elapsed := make(chan time.Time)
+	close(elapsed)
+	clients := &Clients{
+		Now: func() time.Time { return now }, After: func(time.Duration) <-chan time.Time { return elapsed },
+		Connect: func(kafka.Config) (Admin, error) { return hanging{let: let, metadata: &metadata}, nil },
+	}
+	to := Connection{Kafka: types.NamespacedName{Namespace: "a", Name: "slow"}, ClusterID: "id"}
+	to.Config.TLS = &kafka.TLS{}
+	asked := func() *question {
+		_, err := clients.Inspect(t.Context(), to)
+		g.Expect(err).To(HaveOccurred())
+		g.Expect(clients.silent.asked[to.Kafka]).To(HaveLen(1))
+		for _, q := range clients.silent.asked[to.Kafka] {
+			return q
+		}
+		return nil
+	}
+	first := asked()
+	close(let)
+	<-first.done
+	metadata, now = 30, now.Add(answersLast)
+	clients.After = never
+	found, err := clients.Inspect(t.Context(), to)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(29)), "it was answered a moment ago")
+
+	let, clients.After = make(chan struct{}), func(time.Duration) <-chan time.Time { return elapsed }
+	clients.Forget(to.Kafka) // the next client waits for the new channel
+	second := asked()
+	close(let)
+	<-second.done
+	metadata, now = 31, now.Add(answersLast+1)
+	clients.After = never
+	found, err = clients.Inspect(t.Context(), to)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(31)))
 }

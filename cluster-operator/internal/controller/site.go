@@ -27,6 +27,8 @@ type site struct {
 	// cache holds what is watched there, and live reads and writes past it.
 	cache client.Reader
 	live  client.Client
+	// nodes reads Kubernetes nodes from the cache. Their watch begins with the first read, and never where it is not permitted.
+	nodes client.Reader
 	// member is the connection to another Kubernetes cluster than home, and anchor what owns the Kafka's objects there; nil if there is none
 	// yet.
 	member Member

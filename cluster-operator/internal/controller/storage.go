@@ -188,6 +188,7 @@ func (p *pass) logDirs(ctx context.Context, nodes []facts.ListedPod) map[int32][
 	}
 	reported, err := p.Kafka.LogDirs(ctx, p.connection(), brokers)
 	if err != nil {
+		p.askAgain(err)
 		p.log.Info("Brokers did not report their log directories", "error", err.Error())
 	}
 	return reported

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -49,8 +48,6 @@ type Stretching struct {
 	Namespace string
 	// APIVersions returns what the API server of a member serves, nil if that is unknown.
 	APIVersions func(ctx context.Context, m Member) []string
-	// WatchTimeout is how long a pass waits for the first watches in a Kubernetes cluster; watchTimeout if it is 0.
-	WatchTimeout time.Duration
 }
 
 // clusters are the ids that pools can name.

@@ -122,7 +122,7 @@ func TestKubernetesNodesThatMayNotBeListedHangNoPass(t *testing.T) {
 			g := NewWithT(t)
 			h := formInMemory(t, edit)
 			r, members := h.leader().r, h.leader().r.Stretching.Members()
-			r.Stretching.WatchTimeout = 100 * time.Millisecond
+			r.WatchTimeout = 100 * time.Millisecond
 			for i, m := range members {
 				if m.ID() == "east" {
 					members[i] = blind{m, "Node"}

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,9 +95,7 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		// The status may be outdated: versions change only with what the brokers report now.
 		r.MetadataVersion = ""
 		found, err := p.Kafka.Inspect(ctx, p.connection())
-		if silent := (*SilentError)(nil); errors.As(err, &silent) {
-			p.requeueAfter(silent.Again)
-		}
+		p.askAgain(err)
 		if err == nil {
 			r.MetadataVersion = found.MetadataVersion.String()
 		}

@@ -92,7 +92,7 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 	} else {
 		m.Changed = true
 		pod.Annotations[podset.AnnotationRevision] = revision
-		pod.Annotations[AnnotationInputs] = inputs
+		pod.Annotations[AnnotationInputs] = inputs[0]
 	}
 	pod.Annotations[podset.AnnotationConfigHash] = configHash(m.Config)
 	var err error
@@ -107,12 +107,12 @@ func keepConfig(live, wanted *corev1.ConfigMap) bool {
 }
 
 // keep returns the live pod if it was rendered from the same input and has not been edited, else nil.
-func keep(live json.RawMessage, inputs string) *corev1.Pod {
+func keep(live json.RawMessage, inputs []string) *corev1.Pod {
 	if live == nil {
 		return nil
 	}
 	pod := &corev1.Pod{}
-	if json.Unmarshal(live, pod) != nil || pod.Annotations[AnnotationInputs] != inputs ||
+	if json.Unmarshal(live, pod) != nil || !slices.Contains(inputs, pod.Annotations[AnnotationInputs]) ||
 		pod.Annotations[podset.AnnotationRevision] != revisionOf(pod) {
 		return nil
 	}
@@ -215,8 +215,23 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// podInputs identifies what the user said about a node's pod. Nothing in it depends on the version or the settings of the operator.
-func (c *cluster) podInputs(n topology.Node, restartedAt string) string {
+// fluxLabels is the prefix of the labels by which Flux knows what it applied. By default, pods don't get them.
+const fluxLabels = "kustomize.toolkit.fluxcd.io/"
+
+// podInputs identifies what the user said about a node's pod. Nothing in it depends on the version or the settings of the operator. The
+// first is the one to note; the others are what earlier versions noted, for which the metadata version and Flux's labels counted.
+func (c *cluster) podInputs(n topology.Node, restartedAt string) []string {
+	all := c.userLabels(n.Pool)
+	labels := maps.Clone(all)
+	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.HasPrefix(key, fluxLabels) })
+	return []string{
+		c.podInputsOf(n, restartedAt, labels, ""),
+		c.podInputsOf(n, restartedAt, labels, c.MetadataVersion),
+		c.podInputsOf(n, restartedAt, all, c.MetadataVersion),
+	}
+}
+
+func (c *cluster) podInputsOf(n topology.Node, restartedAt string, labels map[string]string, metadata string) string {
 	s := c.spec()
 	return hashOf(struct {
 		Version, Image, ClusterID, RestartedAt string
@@ -236,10 +251,10 @@ func (c *cluster) podInputs(n topology.Node, restartedAt string) string {
 		Certificates                           Certificates
 		Init                                   *v1.ContainerTemplate `json:",omitempty"`
 	}{
-		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.configInputs(n, "pod"),
+		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.startInputs(n, metadata),
 		c.resources(n.Pool),
 		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, s.Rack,
-		s.MetricsConfig, c.userLabels(n.Pool), c.certificatesOf(n), c.initInputs(n),
+		s.MetricsConfig, labels, c.certificatesOf(n), c.initInputs(n),
 	})
 }
 
@@ -252,15 +267,17 @@ func (c *cluster) initInputs(n topology.Node) *v1.ContainerTemplate {
 }
 
 // configInputs identifies what the user said about a node's configuration.
-func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
+func (c *cluster) configInputs(n topology.Node) string {
+	return c.configInputsOf(n, c.spec().Config, c.logging(), c.Metrics, c.cordoned(n), c.MetadataVersion)
+}
+
+// startInputs are those of a pod, which does not depend on what can be changed while it runs.
+func (c *cluster) startInputs(n topology.Node, metadata string) string {
+	return c.configInputsOf(n, c.startKeys(), "", "", "", metadata)
+}
+
+func (c *cluster) configInputsOf(n topology.Node, config map[string]v1.ConfigValue, logging, metrics, cordoned, metadata string) string {
 	s := c.spec()
-	config := s.Config
-	logging := c.logging()
-	metrics := c.Metrics
-	cordoned := c.cordoned(n)
-	if len(purpose) > 0 { // a pod does not depend on what can be changed while it runs
-		config, logging, metrics, cordoned = c.startKeys(), "", "", ""
-	}
 	return hashOf(struct {
 		Node                topology.Node
 		Voters              string
@@ -276,7 +293,7 @@ func (c *cluster) configInputs(n topology.Node, purpose ...string) string {
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
 	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, metrics,
-		c.ClusterID, c.MetadataVersion, c.Version, c.stretchInputs(n), cordoned})
+		c.ClusterID, metadata, c.Version, c.stretchInputs(n), cordoned})
 }
 
 // stretchInputs are the inputs of a node of a stretched Kafka, in addition to voters.

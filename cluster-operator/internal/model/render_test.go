@@ -315,6 +315,54 @@ func TestWhatRestartsNodes(t *testing.T) {
 	}
 }
 
+// TestWhatOpensPendingUpdates makes one change at a time while this version would make other pods. What does not concern a pod must not
+// open that, whichever version noted the inputs.
+func TestWhatOpensPendingUpdates(t *testing.T) {
+	flux := func(in *Input, name string) {
+		in.Kafka.Labels = with(in.Kafka.Labels, "kustomize.toolkit.fluxcd.io/name", name)
+		in.Pools["brokers"].Labels = with(in.Pools["brokers"].Labels, "kustomize.toolkit.fluxcd.io/name", name)
+	}
+	team := func(in *Input) { in.Kafka.Labels = with(in.Kafka.Labels, "team", "b") }
+	for name, c := range map[string]struct {
+		before, edit func(*Input)
+		// noted is which inputs the pods have: 0 those of this version.
+		noted int
+		opens bool
+	}{
+		"nothing": {edit: func(*Input) {}},
+		"nothing, after an upgrade from a version for which the metadata version counted": {edit: func(*Input) {}, noted: 1},
+		"nothing, after an upgrade from a version for which all labels counted": {before: func(in *Input) { flux(in, "a") },
+			edit: func(*Input) {}, noted: 2},
+		"Flux adopts the objects":                   {edit: func(in *Input) { flux(in, "a") }},
+		"Flux adopts the objects, after an upgrade": {edit: func(in *Input) { flux(in, "a") }, noted: 1},
+		"Flux moves the objects":                    {before: func(in *Input) { flux(in, "a") }, edit: func(in *Input) { flux(in, "b") }},
+		"the metadata version":                      {edit: func(in *Input) { in.MetadataVersion = "4.2-IV1" }},
+		"a label":                                   {edit: team, opens: true},
+		"a label, after an upgrade":                 {edit: team, noted: 1, opens: true},
+		"the version":                               {edit: func(in *Input) { in.Version = "4.4.0" }, opens: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			in := rich(t)
+			if c.before != nil {
+				c.before(&in)
+			}
+			live := map[string]Live{}
+			for _, m := range render(t, in, nil).Manifests {
+				pod := read[corev1.Pod](t, m.Pod)
+				pod.Annotations[AnnotationInputs] = (&cluster{in}).podInputs(m.Node, "")[c.noted]
+				live[pod.Name] = Live{Pod: []byte(jsonOf(pod)), Config: m.Config}
+			}
+			in.Settings.KafkaImages = map[string]string{"4.3.1": "newer", "4.4.0": "newer"}
+			c.edit(&in)
+			for _, m := range render(t, in, live).Manifests {
+				g.Expect(m.Changed).To(Equal(c.opens))
+				g.Expect(slices.Contains(m.Pending, "pod")).To(Equal(!c.opens))
+			}
+		})
+	}
+}
+
 func revision(t *testing.T, m Manifest) string {
 	t.Helper()
 	return read[corev1.Pod](t, m.Pod).Annotations[podset.AnnotationRevision]

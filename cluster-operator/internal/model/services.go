@@ -69,7 +69,8 @@ func (c *cluster) headless() *corev1.Service {
 	ports := append([]corev1.ServicePort{servicePort(ControllerPortName, ControllerPort), servicePort(ReplicationPortName, ReplicationPort)},
 		c.internalPorts()...)
 	s := c.service(c.brokersService(), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}, corev1.ServiceSpec{
-		ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: c.kafkaSelector(), Ports: ports})
+		Type: corev1.ServiceTypeClusterIP, ClusterIP: corev1.ClusterIPNone, PublishNotReadyAddresses: true, Selector: c.kafkaSelector(),
+		Ports: ports})
 	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
 	return s
 }
@@ -82,7 +83,7 @@ func (c *cluster) bootstrap() *corev1.Service {
 	ports := append([]corev1.ServicePort{servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
 	labels := with(c.kafkaLabels(), v1.LabelDiscovery, "true")
 	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata},
-		corev1.ServiceSpec{Selector: selector, Ports: ports})
+		corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP, Selector: selector, Ports: ports})
 	s.Annotations = with(s.Annotations, v1.AnnotationDiscovery, c.discovery())
 	setFamilies(&s.Spec, t.IPFamilyPolicy, t.IPFamilies)
 	return s

@@ -36,7 +36,7 @@ func (o *Options) scope() []settings.Setting {
 		{Env: "STRIMZI_NAMESPACE", Default: "*", Parse: settings.Into(&o.Namespaces, settings.ParseNamespaces),
 			Doc: "The namespaces whose Kafka objects are reconciled: one, a comma-separated list, or `*` for all."},
 		{Env: "STRIMZI_CUSTOM_RESOURCE_SELECTOR", DefaultDoc: "all", Parse: settings.Into(&o.Selector, settings.ParseSelector),
-			Doc: "Labels that a Kafka must have, as comma-separated `key=value` pairs."},
+			Doc: "Labels that a Kafka must have, as comma-separated `key=value` pairs. One that loses them is reconciled no more."},
 		{Env: "STRIMZI_POD_SET_RECONCILIATION_ONLY", Default: "false", Boolean: true, Parse: settings.Into(&o.PodSetsOnly, settings.Bool),
 			Doc: "Whether to reconcile StrimziPodSets only: the operator recreates pods and changes nothing else."},
 	}
