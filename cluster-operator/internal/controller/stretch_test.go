@@ -889,6 +889,32 @@ func TestAPoolDoesNotMoveToAnotherKubernetesCluster(t *testing.T) {
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
 
+func TestAPoolThatLosesItsAnnotationIsNotMoved(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before := w.made()
+	for name, lose := range map[string]func(map[string]string){
+		"deleted": func(a map[string]string) { delete(a, v1.AnnotationTargetCluster) },
+		"emptied": func(a map[string]string) { a[v1.AnnotationTargetCluster] = "" },
+	} {
+		pool := &v1.KafkaNodePool{}
+		w.get(pool, "east")
+		lose(pool.Annotations)
+		w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+		w.pass()
+		w.Expect(w.ready()).To(And(HaveField("Reason", "MissingTargetCluster"), HaveField("Message", "The following node pools are missing "+
+			"required annotation 'strimzi.io/stretch-cluster-alias': east. All node pools must specify a target cluster when stretch mode is "+
+			"enabled.")), name)
+		w.Expect(w.made()).To(Equal(before), name)
+		w.get(pool, "east")
+		pool.Annotations = map[string]string{v1.AnnotationTargetCluster: "east"}
+		w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	}
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.made()).To(Equal(before))
+}
+
 func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))

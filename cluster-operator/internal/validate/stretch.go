@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -37,9 +36,9 @@ func (c Clusters) ids() []string {
 func (f *findings) stretch() {
 	var with, without, unknown []string
 	for _, p := range f.Pools { // sorted by name
-		target, set := p.Annotations[v1.AnnotationTargetCluster]
+		target := p.Annotations[v1.AnnotationTargetCluster]
 		switch {
-		case !set:
+		case target == "":
 			without = append(without, p.Name)
 		case f.Clusters != nil && !slices.Contains(f.Clusters.ids(), target):
 			unknown = append(unknown, target)
@@ -47,9 +46,6 @@ func (f *findings) stretch() {
 		default:
 			with = append(with, p.Name)
 		}
-	}
-	if f.Clusters != nil {
-		f.moved()
 	}
 	slices.Sort(unknown)
 	unknown = slices.Compact(unknown)
@@ -80,19 +76,25 @@ func (f *findings) stretch() {
 				"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG.", strings.Join(unknown, ", "),
 			strings.Join(f.Clusters.ids(), ", "))
 	}
+	if f.Clusters != nil {
+		f.moved(stretched)
+	}
 }
 
 // moved checks that each pool is where its nodes are. Data does not move between Kubernetes clusters with a pool.
-func (f *findings) moved() {
+func (f *findings) moved(stretched bool) {
 	for _, p := range f.Pools {
-		target := cmp.Or(p.Annotations[v1.AnnotationTargetCluster], f.Clusters.Central)
+		target := p.Annotations[v1.AnnotationTargetCluster]
+		if target == "" && !stretched {
+			target = f.Clusters.Central // otherwise the annotation is missing
+		}
 		if at, placed := f.Placed[p.Name]; placed && at != target && slices.Contains(f.Clusters.ids(), target) {
 			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden,
 				"KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
 					"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)
 		}
 	}
-	if f.Kafka.Annotations[v1.AnnotationStretch] != "true" {
+	if !stretched {
 		return
 	}
 	for _, l := range f.cluster().Listeners {
