@@ -498,6 +498,37 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
 }
 
+func TestAKubernetesClusterThatIsTakenOffTheListCountsAsUnreachable(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	west, before := w.members["west"], w.all()
+	voters := w.setting("east", "my-cluster-east-1", "controller.quorum.voters")
+	delete(w.members, "west")
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "ConnectivityError"), HaveField("Message", ContainSubstring(
+		"Cannot connect to cluster 'west': the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))))
+	for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1"} {
+		w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal("1"), "the others go on")
+		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
+	}
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "east")
+	pool.Annotations[v1.AnnotationTargetCluster] = "west"
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "TargetClusterChangeForbidden"))
+	w.get(pool, "east")
+	pool.Annotations[v1.AnnotationTargetCluster] = "east"
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+
+	w.members["west"] = west
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+}
+
 func TestAPausedKafkaIsHeldInEachKubernetesCluster(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()

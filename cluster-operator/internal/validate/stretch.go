@@ -24,9 +24,16 @@ type Clusters struct {
 	Central string
 	// Remotes are the others: STRIMZI_REMOTE_KUBE_CONFIG.
 	Remotes []string
+	// Former are those that are not configured any more, and have nodes of the Kafka: these count as unreachable, not as wrong.
+	Former []string
 }
 
-// ids returns all ids, the central cluster's first.
+// known reports whether a pool may name a cluster.
+func (c Clusters) known(id string) bool {
+	return slices.Contains(c.ids(), id) || slices.Contains(c.Former, id)
+}
+
+// ids returns the configured ids, the central cluster's first.
 func (c Clusters) ids() []string {
 	return append([]string{c.Central}, slices.Sorted(slices.Values(c.Remotes))...)
 }
@@ -40,7 +47,7 @@ func (f *findings) stretch() {
 		switch {
 		case target == "":
 			without = append(without, p.Name)
-		case f.Clusters != nil && !slices.Contains(f.Clusters.ids(), target):
+		case f.Clusters != nil && !f.Clusters.known(target):
 			unknown = append(unknown, target)
 			fallthrough
 		default:
@@ -88,7 +95,7 @@ func (f *findings) moved(stretched bool) {
 		if target == "" && !stretched {
 			target = f.Clusters.Central // otherwise the annotation is missing
 		}
-		if at, placed := f.Placed[p.Name]; placed && at != target && slices.Contains(f.Clusters.ids(), target) {
+		if at, placed := f.Placed[p.Name]; placed && at != target && f.Clusters.known(target) {
 			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden,
 				"KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
 					"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)

@@ -98,3 +98,19 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 		})
 	}
 }
+
+func TestAClusterThatIsNotConfiguredAnyMoreIsNotWrong(t *testing.T) {
+	in := input(t, "")
+	in.Kafka.Annotations = map[string]string{v1.AnnotationStretch: "true"}
+	in.Clusters = &Clusters{Central: "cluster-central", Remotes: []string{"cluster-east"}, Former: []string{"cluster-west"}}
+	for _, p := range in.Pools {
+		p.Annotations = map[string]string{v1.AnnotationTargetCluster: "cluster-west"}
+	}
+	g := NewWithT(t)
+	g.Expect(Validate(in).Errors).To(BeEmpty())
+	in.Placed = map[string]string{"broker": "cluster-east"}
+	g.Expect(Validate(in).Errors).To(ConsistOf(HaveField("Reason", "TargetClusterChangeForbidden")))
+	in.Pools[0].Annotations[v1.AnnotationTargetCluster] = "cluster-north"
+	g.Expect(Validate(in).Errors).To(ContainElement(HaveField("Message", ContainSubstring(
+		"not configured: cluster-north. Valid cluster IDs are: cluster-central, cluster-east. Please"))))
+}
