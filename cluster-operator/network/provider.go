@@ -19,7 +19,8 @@ const Version = "1.0.0"
 type Provider interface {
 	// Info describes the provider.
 	Info(ctx context.Context) (Info, error)
-	// Plan returns the objects that the nodes need, all of them each time: one that is not returned any more is deleted.
+	// Plan returns the objects that the nodes need, all of them each time: one that is not returned any more is deleted, once Resolve finds
+	// the endpoints of all nodes that exist without it.
 	Plan(ctx context.Context, r Request) ([]Object, error)
 	// Resolve reads addresses off the objects that were observed: the planned ones, as far as they exist, and those of the kinds that Info
 	// names. What is not known yet is Pending and not an error.

@@ -67,8 +67,8 @@ func exchangeCredentials(remote *place) {
 	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
 }
 
-// leaveAndJoin removes a Kubernetes cluster from the operators' list, and adds it again.
-func leaveAndJoin(remote *place) {
+// leaveAndJoin removes a Kubernetes cluster from the operators' list, and adds it again. Meanwhile another one is reconciled as before.
+func leaveAndJoin(remote, other *place) {
 	GinkgoHelper()
 	const key = "clusters"
 	list := &corev1.ConfigMap{}
@@ -85,6 +85,12 @@ func leaveAndJoin(remote *place) {
 			To(ContainSubstring("Cannot connect to cluster '" + remote.ID + "': the cluster is no longer configured"))
 	}).Should(Succeed(), whatWasSaid)
 	report("a Kubernetes cluster left the list of the operators", time.Since(began))
+	Expect(condition(object(Default), v1.ConditionReady)).To(HavePrefix("False ConnectivityError"))
+	service := &corev1.Service{}
+	bootstrap := client.ObjectKey{Namespace: namespace, Name: name + "-kafka-bootstrap"}
+	Expect(other.Client.Get(ctx, bootstrap, service)).To(Succeed())
+	Expect(other.Client.Delete(ctx, service)).To(Succeed())
+	Eventually(func() error { return other.Client.Get(ctx, bootstrap, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
 	began = time.Now()
 	write(all)
 	Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(BeEmpty()) }).Should(Succeed(), whatWasSaid)

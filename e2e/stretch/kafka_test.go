@@ -387,7 +387,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 
 	It("has a Kubernetes cluster leave and join again without a restart of anything", func() {
 		before, operators := readyPods(Default), operatorPods(Default)
-		leaveAndJoin(places[2])
+		leaveAndJoin(places[2], places[1])
 		Expect(readyPods(Default)).To(Equal(before))
 		Expect(operatorPods(Default)).To(Equal(operators))
 	})

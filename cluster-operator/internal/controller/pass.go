@@ -54,8 +54,8 @@ type pass struct {
 	remembered []topology.Node
 	record     record
 	owner      ownership.Owner
-	// planned reports that all objects are known that the network provider wants, and served are the API versions of clusters with nodes that
-	// it planned them by.
+	// planned reports that the network provider planned all objects that nodes are reached by, so that the others can go, and served are the
+	// API versions of clusters with nodes that it planned them by.
 	planned bool
 	served  map[string][]string
 	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.

@@ -38,6 +38,7 @@ func (p *pass) peers(ctx context.Context) error {
 			p.Stretching.ProviderName, err))
 		found = map[int32]model.Found{}
 	}
+	p.planned = err == nil && p.allReached(found)
 	for _, n := range p.input.Topology.Nodes() {
 		f := found[n.ID]
 		if names := p.record.Names[n.ID]; f.Endpoints == nil && names != nil {
@@ -65,6 +66,14 @@ func (p *pass) peers(ctx context.Context) error {
 		p.log.Info("Nodes wait for addresses", "waitsFor", waits)
 	}
 	return nil
+}
+
+// allReached reports whether the provider found the endpoints of all nodes that exist. Without them, it may have planned too little.
+func (p *pass) allReached(found map[int32]model.Found) bool {
+	exist := p.existingIDs()
+	return !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool {
+		return exist[n.ID] && p.site(n.Cluster) != nil && found[n.ID].Endpoints == nil
+	})
 }
 
 // holdFirstElsewhere delays the first brokers in other Kubernetes clusters until all controllers run with addresses that these reach: the
@@ -247,7 +256,6 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	if err != nil {
 		return nil, err
 	}
-	p.planned = true
 	resolution, err := p.Stretching.Provider.Resolve(ctx, r, observed)
 	if err != nil {
 		return nil, err

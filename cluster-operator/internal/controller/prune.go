@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -23,11 +25,8 @@ import (
 
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
 func (p *pass) prune(ctx context.Context) error {
-	if p.input.Stretch != nil && !p.planned {
-		return nil // what looks unwanted may be what nodes are reached by
-	}
 	return p.each(func(s *site) error {
-		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil {
+		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil || !p.planned {
 			return err
 		}
 		return p.prunePlanned(ctx, s)
@@ -83,6 +82,8 @@ func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
 		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && !p.keepsClaim(o) && p.noPodUses(s, key.Name)
 	case *podset.StrimziPodSet:
 		return len(o.Spec.Pods) == 0 || !p.lists(o)
+	case *corev1.Service, *networkingv1.Ingress, *networkingv1.NetworkPolicy, *policyv1.PodDisruptionBudget: // which a provider may plan
+		return p.input.Stretch == nil || p.planned
 	}
 	return true
 }

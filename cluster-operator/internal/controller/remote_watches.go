@@ -58,14 +58,14 @@ func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, se
 	}))
 }
 
-// wakeStretched has all stretched Kafkas reconciled.
+// wakeStretched has all stretched Kafkas reconciled, and those that may wait for a Kubernetes cluster without being stretched.
 func (r *Reconciler) wakeStretched(ctx context.Context, changes chan<- event.GenericEvent) error {
 	var kafkas v1.KafkaList
 	if err := r.Cache.List(ctx, &kafkas); err != nil {
 		return err
 	}
 	for i := range kafkas.Items {
-		if (&pass{kafka: &kafkas.Items[i]}).stretched() {
+		if (&pass{kafka: &kafkas.Items[i]}).stretched() || !wasReady(&kafkas.Items[i]) {
 			select {
 			case <-ctx.Done():
 				return nil

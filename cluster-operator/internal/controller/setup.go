@@ -2,12 +2,14 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -71,7 +73,7 @@ func CacheOptions(podSetsOnly bool) cache.Options {
 // checks whether the Kafka is selected: other objects do not say it, and a Kafka that loses its label has to be forgotten.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) (controller.Controller, error) {
 	b := ctrl.NewControllerManagedBy(mgr).Named("kafka").
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, RateLimiter: r.retries()}).
 		For(&v1.Kafka{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{},
 			predicate.AnnotationChangedPredicate{}, predicate.LabelChangedPredicate{}))).
 		Watches(&v1.KafkaNodePool{}, handler.EnqueueRequestsFromMapFunc(ofCluster),
@@ -82,6 +84,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) (controller
 		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofCluster))
 	}
 	return b.Build(r)
+}
+
+// A pass that failed is repeated after firstRetry, and then ever later, but not later than after longestRetry.
+const (
+	firstRetry   = 5 * time.Millisecond
+	longestRetry = 30 * time.Second
+)
+
+// retries says after how long a pass that failed is repeated: never later than one that did not.
+func (r *Reconciler) retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, min(longestRetry, r.Interval))
 }
 
 // ofCluster returns the Kafka that an object's label names.

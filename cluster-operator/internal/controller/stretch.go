@@ -117,11 +117,11 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if err := p.checkName(); err != nil {
 		return err
 	}
-	opened := p.openAll(ctx)
-	if err := p.findOwner(opened); err != nil {
+	own, err := p.findOwner(p.openAll(ctx))
+	if err != nil {
 		return err
 	}
-	for _, s := range opened {
+	for _, s := range own {
 		err := s.checkPlace()
 		if err == nil {
 			err = p.readSite(ctx, s)
@@ -161,6 +161,10 @@ func (p *pass) concerns(s *site) bool {
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
+	if errors.Is(err, errVersions) { // which does not end by itself
+		p.log.Error(err, "Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason)
+		return
+	}
 	p.log.Info("Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
 }
 
@@ -191,12 +195,18 @@ func (p *pass) firstAway() error {
 
 // checkProvider fails if the nodes use another network provider than the operator.
 func (p *pass) checkProvider(context.Context) error {
-	if p.input.Stretch == nil || p.record.Provider == "" || p.record.Provider == p.Stretching.ProviderName {
+	provider := p.record.Provider
+	for _, s := range p.sites {
+		if provider == "" && s.anchor != nil { // the record is lost
+			provider = s.anchor.Data[anchorProvider]
+		}
+	}
+	if p.input.Stretch == nil || provider == "" || provider == p.Stretching.ProviderName {
 		return nil
 	}
 	return stalled("ProviderChangeForbidden",
 		"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
-			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
+			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, provider, p.Stretching.ProviderName)
 }
 
 // claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the

@@ -90,6 +90,31 @@ func TestAProviderThatLiesChangesNothing(t *testing.T) {
 	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
 }
 
+func TestWhatNodesAreReachedByStaysThoughAProviderPlansLess(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	honest := w.r.Stretching.Provider
+	west := &v1.KafkaNodePool{}
+	w.get(west, "west")
+	west.Spec.Replicas = 2
+	w.Expect(w.k8s.Update(t.Context(), west)).To(Succeed())
+	w.settle()
+	before := w.all()
+	for what, plan := range map[string]func([]network.Object) []network.Object{
+		"nothing":          func([]network.Object) []network.Object { return nil },
+		"an empty list":    func([]network.Object) []network.Object { return []network.Object{} },
+		"all but the last": func(o []network.Object) []network.Object { return o[:len(o)-1] },
+		"the last alone":   func(o []network.Object) []network.Object { return o[len(o)-1:] },
+	} {
+		w.r.Stretching.Provider = liar{Provider: honest, plan: plan}
+		w.pass()
+		w.Expect(w.all()).To(Equal(before), what)
+	}
+	w.r.Stretching.Provider = honest
+	w.pass()
+	w.Expect(w.all()).To(Equal(before))
+}
+
 func TestTheStatusSaysWhichAddressNodesWaitFor(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.r.Stretching.Provider = liar{w.r.Stretching.Provider, nil, func(r network.Resolution) network.Resolution {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -26,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -518,6 +520,65 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
 }
 
+func TestTheLossOfAKubernetesClusterAndItsReturnAreEvents(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.OperatorVersion = "1"
+	w.form()
+	events := func() []string {
+		w.events = nil
+		w.pass()
+		w.pass()
+		return w.events
+	}
+	const lost = "ConnectivityError: Cannot connect to cluster 'west': connection refused. Please check kubeconfig and network connectivity."
+	w.members["west"].lost = true
+	w.Expect(events()).To(ConsistOf(lost))
+	w.members["west"].lost = false
+	w.Expect(events()).To(ConsistOf("RemoteClusterConnected: Cluster 'west' is connected again"))
+	w.Expect(events()).To(BeEmpty())
+}
+
+func TestAKubernetesClusterThatHoldsUpTheFirstDeploymentIsOneEvent(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.OperatorVersion = "1"
+	w.members["east"].lost = true
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.pass()
+	w.pass()
+	w.Expect(w.events).To(ConsistOf(HavePrefix("ConnectivityError: Cannot connect to cluster 'east'")))
+}
+
+func TestAKubernetesClusterThatIsTakenOffTheListCountsAsUnreachable(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	west, before := w.members["west"], w.all()
+	voters := w.setting("east", "my-cluster-east-1", "controller.quorum.voters")
+	delete(w.members, "west")
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "ConnectivityError"), HaveField("Message", ContainSubstring(
+		"Cannot connect to cluster 'west': the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))))
+	for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1"} {
+		w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal("1"), "the others go on")
+		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
+	}
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "east")
+	pool.Annotations[v1.AnnotationTargetCluster] = "west"
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "TargetClusterChangeForbidden"))
+	w.get(pool, "east")
+	pool.Annotations[v1.AnnotationTargetCluster] = "east"
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+
+	w.members["west"] = west
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+}
+
 func TestAPausedKafkaIsHeldInEachKubernetesCluster(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
@@ -561,7 +622,11 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	k := w.kafka()
 	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.pass()
+	var logged []string
+	_, err := w.r.Reconcile(log.IntoContext(t.Context(), funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{})),
+		w.request())
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(logged).To(ContainElement(And(ContainSubstring("contract 0"), Not(ContainSubstring(`"level"=`)))), "it is logged as an error")
 	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"),
 		HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 2)"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
@@ -584,6 +649,49 @@ func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
 	var secrets corev1.SecretList
 	w.Expect(w.k8s.List(t.Context(), &secrets, client.InNamespace(w.namespace))).To(Succeed())
 	w.Expect(secrets.Items).To(BeEmpty())
+	w.members["east"].lost = false
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+func TestAKubernetesClusterThatIsAwayHidesNoContradiction(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.members["east"].lost = true
+	place := func(annotations map[string]string, key, value string) map[string]string {
+		if value == "" {
+			delete(annotations, key)
+			return annotations
+		}
+		return map[string]string{key: value}
+	}
+	w.create(newKafka(), nodePool("a", 1, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	before := w.made()
+	for _, c := range []struct{ kafka, a, b, reason, message string }{
+		{"true", "", "", "MissingTargetCluster", "The following node pools are missing required annotation " +
+			"'strimzi.io/stretch-cluster-alias': a, b. All node pools must specify a target cluster when stretch mode is enabled."},
+		{"true", "central", "", "MissingTargetCluster", "The following node pools are missing required annotation " +
+			"'strimzi.io/stretch-cluster-alias': b. All node pools must specify a target cluster when stretch mode is enabled."},
+		{"true", "central", "north", "InvalidTargetCluster", "The following target cluster IDs are not configured: north. Valid cluster IDs " +
+			"are: central, east, west. Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG."},
+		{"", "central", "east", "MissingStretchAnnotation", "Kafka CR 'my-cluster' is missing required annotation " +
+			"'strimzi.io/enable-stretch-cluster: true' but the following node pools have stretch cluster annotations: a, b. Either add the " +
+			"annotation to the Kafka CR or remove stretch annotations from all node pools."},
+		{"true", "central", "east", "ConnectivityError",
+			"Cannot connect to cluster 'east': connection refused. Please check kubeconfig and network connectivity."},
+	} {
+		k := w.kafka()
+		k.Annotations = place(k.Annotations, v1.AnnotationStretch, c.kafka)
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+		for name, alias := range map[string]string{"a": c.a, "b": c.b} {
+			pool := &v1.KafkaNodePool{}
+			w.get(pool, name)
+			pool.Annotations = place(pool.Annotations, v1.AnnotationTargetCluster, alias)
+			w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+		}
+		w.pass()
+		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", c.reason), HaveField("Message", c.message)))
+		w.Expect(w.made()).To(Equal(before))
+	}
 	w.members["east"].lost = false
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
@@ -640,6 +748,62 @@ func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict")))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+}
+
+func TestAForeignAnchorStopsItsKubernetesClusterAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("west", "my-cluster-west-2", "controller.quorum.voters")
+	anchor := &corev1.ConfigMap{}
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	own := anchor.DeepCopy()
+	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 1, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", other)
+	anchor.Data[anchorHolder] = other.Holder.String()
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before := w.all()
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", And(
+		ContainSubstring("cluster 'east' has another Kafka"), ContainSubstring("the operator changes nothing there.")))))
+	w.Expect(w.kafka().Status.StretchClusters[1]).To(And(HaveField("Name", "east"), HaveField("State", v1.StretchClusterUnknown),
+		HaveField("NodeIDs", []int32{1})))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	for id, pod := range map[string]string{"central": "my-cluster-central-0", "west": "my-cluster-west-2"} {
+		w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal("1"), id)
+		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
+	}
+
+	// An owner's id that was changed by mistake makes all of them foreign.
+	k := w.kafka()
+	id := k.Annotations[ownership.MarkID]
+	k.Annotations[ownership.MarkID] = "mistaken"
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.configure("log.retention.hours", "2")
+	made := w.made()
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "OwnershipConflict"))
+	w.Expect(w.made()).To(Equal(made))
+	k = w.kafka()
+	k.Annotations[ownership.MarkID] = id
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	anchor.Annotations, anchor.Data = own.Annotations, own.Data
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("2"))
+
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	ownership.Mark(anchor, "ConfigMap", other)
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.follow("west")
+	w.configure("log.retention.hours", "3")
+	made = w.made()
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "CentralFenced"), "that stops all")
+	w.Expect(w.made()).To(Equal(made))
 }
 
 func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
@@ -912,6 +1076,32 @@ func TestAPoolDoesNotMoveToAnotherKubernetesCluster(t *testing.T) {
 		"KafkaNodePool east has its nodes or volumes in cluster 'east' and can't be moved to cluster 'west'"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
+func TestAPoolThatLosesItsAnnotationIsNotMoved(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before := w.made()
+	for name, lose := range map[string]func(map[string]string){
+		"deleted": func(a map[string]string) { delete(a, v1.AnnotationTargetCluster) },
+		"emptied": func(a map[string]string) { a[v1.AnnotationTargetCluster] = "" },
+	} {
+		pool := &v1.KafkaNodePool{}
+		w.get(pool, "east")
+		lose(pool.Annotations)
+		w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+		w.pass()
+		w.Expect(w.ready()).To(And(HaveField("Reason", "MissingTargetCluster"), HaveField("Message", "The following node pools are missing "+
+			"required annotation 'strimzi.io/stretch-cluster-alias': east. All node pools must specify a target cluster when stretch mode is "+
+			"enabled.")), name)
+		w.Expect(w.made()).To(Equal(before), name)
+		w.get(pool, "east")
+		pool.Annotations = map[string]string{v1.AnnotationTargetCluster: "east"}
+		w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	}
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.made()).To(Equal(before))
 }
 
 func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,7 +22,7 @@ func (p *pass) validate(ctx context.Context) error {
 	in := validate.Input{
 		Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.input.Pools)), Versions: slices.Sorted(maps.Keys(p.Settings.KafkaImages)),
 		Version:  p.input.Version,
-		Clusters: p.Stretching.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{},
+		Clusters: p.clusters(), Placed: p.placed(), Running: p.running(ctx), ConfigMaps: map[string]map[string]string{},
 		Secrets: map[string]map[string][]byte{}, Held: p.held(), Now: p.Now(), Exporter: p.Settings.ExporterImage != "",
 	}
 	for _, n := range p.input.Topology.Brokers() {
@@ -50,6 +51,29 @@ func (p *pass) validate(ctx context.Context) error {
 	p.input.Logging = referred(in.ConfigMaps, loggingReference(p.kafka))
 	p.input.Metrics = referred(in.ConfigMaps, metricsReference(p.kafka))
 	return nil
+}
+
+// unlessContradicted returns the error of a pass that waits for a Kubernetes cluster, unless annotations and settings contradict each other:
+// then the pass would wait in vain.
+func (p *pass) unlessContradicted(err error) error {
+	failure, is := errors.AsType[*Failure](err)
+	if !is || failure.Stalled {
+		return err
+	}
+	in := validate.Input{Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.pools)), Clusters: p.clusters()}
+	if wrong, are := validate.Joined(validate.Stretched(in)); are {
+		return refusedBy(wrong)
+	}
+	return err
+}
+
+// clusters returns the ids that pools may name; nil if the operator is not configured for several Kubernetes clusters.
+func (p *pass) clusters() *validate.Clusters {
+	all := p.Stretching.clusters()
+	if all != nil {
+		all.Former = slices.Sorted(maps.Keys(p.away)) // among them those that the record lists, and the configuration does not any more
+	}
+	return all
 }
 
 // placed returns where the nodes of pools are, or their volumes: the ids of Kubernetes clusters by the names of pools.

@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -25,9 +24,16 @@ type Clusters struct {
 	Central string
 	// Remotes are the others: STRIMZI_REMOTE_KUBE_CONFIG.
 	Remotes []string
+	// Former are those that are not configured any more, and have nodes of the Kafka: these count as unreachable, not as wrong.
+	Former []string
 }
 
-// ids returns all ids, the central cluster's first.
+// known reports whether a pool may name a cluster.
+func (c Clusters) known(id string) bool {
+	return slices.Contains(c.ids(), id) || slices.Contains(c.Former, id)
+}
+
+// ids returns the configured ids, the central cluster's first.
 func (c Clusters) ids() []string {
 	return append([]string{c.Central}, slices.Sorted(slices.Values(c.Remotes))...)
 }
@@ -37,19 +43,16 @@ func (c Clusters) ids() []string {
 func (f *findings) stretch() {
 	var with, without, unknown []string
 	for _, p := range f.Pools { // sorted by name
-		target, set := p.Annotations[v1.AnnotationTargetCluster]
+		target := p.Annotations[v1.AnnotationTargetCluster]
 		switch {
-		case !set:
+		case target == "":
 			without = append(without, p.Name)
-		case f.Clusters != nil && !slices.Contains(f.Clusters.ids(), target):
+		case f.Clusters != nil && !f.Clusters.known(target):
 			unknown = append(unknown, target)
 			fallthrough
 		default:
 			with = append(with, p.Name)
 		}
-	}
-	if f.Clusters != nil {
-		f.moved()
 	}
 	slices.Sort(unknown)
 	unknown = slices.Compact(unknown)
@@ -80,19 +83,25 @@ func (f *findings) stretch() {
 				"Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG.", strings.Join(unknown, ", "),
 			strings.Join(f.Clusters.ids(), ", "))
 	}
+	if f.Clusters != nil {
+		f.moved(stretched)
+	}
 }
 
 // moved checks that each pool is where its nodes are. Data does not move between Kubernetes clusters with a pool.
-func (f *findings) moved() {
+func (f *findings) moved(stretched bool) {
 	for _, p := range f.Pools {
-		target := cmp.Or(p.Annotations[v1.AnnotationTargetCluster], f.Clusters.Central)
-		if at, placed := f.Placed[p.Name]; placed && at != target && slices.Contains(f.Clusters.ids(), target) {
+		target := p.Annotations[v1.AnnotationTargetCluster]
+		if target == "" && !stretched {
+			target = f.Clusters.Central // otherwise the annotation is missing
+		}
+		if at, placed := f.Placed[p.Name]; placed && at != target && f.Clusters.known(target) {
 			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden,
 				"KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
 					"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)
 		}
 	}
-	if f.Kafka.Annotations[v1.AnnotationStretch] != "true" {
+	if !stretched {
 		return
 	}
 	for _, l := range f.cluster().Listeners {

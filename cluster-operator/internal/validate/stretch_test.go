@@ -28,7 +28,7 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 		name     string
 		operator *Clusters
 		kafka    string
-		// The annotations of the pools broker and controller; "" is none.
+		// The annotations of the pools broker and controller; "" is none, and "empty" is an empty one.
 		broker, controller string
 
 		reason  string
@@ -68,6 +68,11 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 			reason:     "InvalidTargetCluster", message: badTarget, names: "cluster-unknown",
 		},
 		{
+			name: "an empty annotation is none", operator: configured, kafka: "true", broker: "cluster-east", controller: "empty",
+			reason: "MissingTargetCluster", message: noTarget, names: "controller",
+		},
+		{name: "legal: an empty annotation is none without the Kafka's, too", operator: configured, broker: "empty"},
+		{
 			name: "all unknown: each id once, sorted", operator: configured, kafka: "true", broker: "b", controller: "a",
 			reason: "InvalidTargetCluster", message: badTarget, names: "a, b",
 		},
@@ -82,7 +87,7 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 			}
 			for _, p := range in.Pools {
 				if target := map[string]string{"broker": c.broker, "controller": c.controller}[p.Name]; target != "" {
-					p.Annotations = map[string]string{v1.AnnotationTargetCluster: target}
+					p.Annotations = map[string]string{v1.AnnotationTargetCluster: strings.TrimPrefix(target, "empty")}
 				}
 			}
 			var want []Problem
@@ -92,4 +97,20 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 			NewWithT(t).Expect(Validate(in).Errors).To(Equal(want))
 		})
 	}
+}
+
+func TestAClusterThatIsNotConfiguredAnyMoreIsNotWrong(t *testing.T) {
+	in := input(t, "")
+	in.Kafka.Annotations = map[string]string{v1.AnnotationStretch: "true"}
+	in.Clusters = &Clusters{Central: "cluster-central", Remotes: []string{"cluster-east"}, Former: []string{"cluster-west"}}
+	for _, p := range in.Pools {
+		p.Annotations = map[string]string{v1.AnnotationTargetCluster: "cluster-west"}
+	}
+	g := NewWithT(t)
+	g.Expect(Validate(in).Errors).To(BeEmpty())
+	in.Placed = map[string]string{"broker": "cluster-east"}
+	g.Expect(Validate(in).Errors).To(ConsistOf(HaveField("Reason", "TargetClusterChangeForbidden")))
+	in.Pools[0].Annotations[v1.AnnotationTargetCluster] = "cluster-north"
+	g.Expect(Validate(in).Errors).To(ContainElement(HaveField("Message", ContainSubstring(
+		"not configured: cluster-north. Valid cluster IDs are: cluster-central, cluster-east. Please"))))
 }

@@ -1,0 +1,49 @@
+package controller
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+func TestAPassThatFailsIsRepeatedNoLaterThanOneThatDoesNot(t *testing.T) {
+	for interval, latest := range map[time.Duration]time.Duration{time.Second: time.Second, 2 * time.Minute: longestRetry} {
+		g, delay := NewWithT(t), time.Duration(0)
+		retries := (&Reconciler{Interval: interval}).retries()
+		g.Expect(retries.When(reconcile.Request{})).To(Equal(firstRetry))
+		for range 100 {
+			delay = retries.When(reconcile.Request{})
+		}
+		g.Expect(delay).To(Equal(latest))
+	}
+}
+
+func TestAKubernetesClusterThatReturnsWakesWhoMayWaitForIt(t *testing.T) {
+	g := NewWithT(t)
+	scheme := runtime.NewScheme()
+	g.Expect(v1.AddToScheme(scheme)).To(Succeed())
+	kafka := func(name, status string, annotations map[string]string) *v1.Kafka {
+		k := newKafka()
+		k.Name, k.Annotations = name, annotations
+		k.Status.Conditions = []v1.Condition{{Type: v1.ConditionReady, Status: status}}
+		return k
+	}
+	k8s := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		kafka("ready", v1.ConditionTrue, nil), kafka("waits", v1.ConditionFalse, nil),
+		kafka("stretched", v1.ConditionTrue, map[string]string{v1.AnnotationStretch: "true"})).Build()
+	woken := make(chan event.GenericEvent, 3)
+	g.Expect((&Reconciler{Cache: k8s}).wakeStretched(t.Context(), woken)).To(Succeed())
+	close(woken)
+	var names []string
+	for e := range woken {
+		names = append(names, e.Object.GetName())
+	}
+	g.Expect(names).To(ConsistOf("stretched", "waits"))
+}
