@@ -29,6 +29,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
@@ -657,7 +658,45 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.pass()
 	w.Expect(w.members["west"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.ready()).To(And(HaveField("Reason", "DeletionPending"), HaveField("Message", HavePrefix("The deletion waits until Kubernetes has "+
+		"deleted the objects in cluster 'east' (ConfigMap my-cluster-east-1"))), "no garbage collector runs")
+	w.collect("east")
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", HavePrefix("The deletion waits until Kubernetes has deleted the objects in cluster 'west' (")))
+	w.collect("west")
+	w.pass()
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+// collect does what Kubernetes' garbage collector does in a remote Kubernetes cluster without an anchor.
+func (w *stretchedWorld) collect(id string) {
+	w.t.Helper()
+	w.Expect(w.anchored(id)).To(BeFalse())
+	m := w.members[id]
+	has, err := facts.Read(w.t.Context(), m, w.request().NamespacedName)
+	w.Expect(err).NotTo(HaveOccurred())
+	end := func(o client.Object) {
+		o.SetFinalizers(nil) // no controller removes those of volumes
+		w.Expect(m.Update(w.t.Context(), o)).To(Succeed())
+		w.Expect(m.Delete(w.t.Context(), o, client.GracePeriodSeconds(0))).To(Succeed())
+	}
+	for _, o := range has.Objects {
+		if len(o.GetOwnerReferences()) > 0 {
+			end(o)
+		}
+	}
+	for _, pod := range has.Pods {
+		end(pod)
+	}
+}
+
+// collected passes once before the garbage collectors have run, and once after it.
+func (w *stretchedWorld) collected() {
+	w.t.Helper()
+	w.pass()
+	w.collect("east")
+	w.collect("west")
+	w.pass()
 }
 
 func TestADeletionThatKeepsObjectsKeepsThemElsewhere(t *testing.T) {
