@@ -555,6 +555,19 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 		To(ContainElement(And(HaveField("Reason", "RemoteOperatorNotRunning"), HaveField("Message", ContainSubstring("In cluster 'east'")))))
 }
 
+func TestADeletionNeedsNoOperatorElsewhere(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	lease := &coordinationv1.Lease{}
+	w.in("east", lease, heartbeat.LeaseName)
+	lease.Annotations["kafka-operators.io/contract"] = "0" // an operator left it that was uninstalled long ago
+	w.Expect(w.members["east"].Update(t.Context(), lease)).To(Succeed())
+	k := w.kafka()
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.collected()
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
 func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.members["east"].lost = true
