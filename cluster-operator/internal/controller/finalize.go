@@ -244,7 +244,7 @@ type sweeping struct {
 // sweepIn is sweep for one Kubernetes cluster.
 func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.NamespacedName) (sweeping, error) {
 	if m.Status().State != clusters.Connected {
-		return sweeping{next: awayDelay}, nil // a cluster that returns wakes only Kafkas that exist
+		return sweeping{}, nil // when it returns, it wakes the Kafkas whose anchors are there
 	}
 	left, err := r.left(ctx, m, name)
 	if err != nil || left == nil {

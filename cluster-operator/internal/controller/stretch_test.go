@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -411,9 +412,19 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 				HaveKeyWithValue("app.kubernetes.io/instance", "my-cluster"), HaveKeyWithValue("strimzi.io/kind", "Kafka")))
 		w.Expect(anchor.Data).
 			To(And(HaveKeyWithValue("cluster-id", id), HaveKeyWithValue("kafka-cluster", "my-cluster"), HaveKeyWithValue("namespace", w.namespace),
-				HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources")))
-		w.Expect(set.OwnerReferences).To(Equal([]metav1.OwnerReference{
-			{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}}))
+				HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources"),
+				HaveKeyWithValue("managed-resources", "StrimziPodSet,ServiceAccount,Secret,ConfigMap,Service,ServiceExport,PersistentVolumeClaim")))
+		has, err := facts.Read(t.Context(), w.members[id], w.request().NamespacedName)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(len(has.Objects)).To(BeNumerically(">", 8))
+		for key, o := range has.Objects {
+			if key.Name == anchor.Name || key.Kind == "PersistentVolumeClaim" { // which is kept
+				w.Expect(o.GetOwnerReferences()).To(BeEmpty())
+				continue
+			}
+			w.Expect(o.GetOwnerReferences()).To(Equal([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name,
+				UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}}), "%s %s in %s", key.Kind, key.Name, id)
+		}
 	}
 	before := w.all()
 	w.pass()
@@ -912,17 +923,33 @@ func TestASweepGoesOnWhenAKubernetesClusterIsBack(t *testing.T) {
 	w.form()
 	w.unfinished()
 	w.members["west"].lost = true
-	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay))
+	w.Expect(w.pass().RequeueAfter).To(Equal(2*w.r.Interval), "for east")
 	w.now = w.now.Add(2 * w.r.Interval)
-	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay))
+	w.pass()
 	w.Expect(w.anchored("east")).To(BeFalse())
-	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay), "nothing else tells that it is back")
+	w.Expect(w.pass().RequeueAfter).To(BeZero(), "no timer runs while west is away")
+	woken := func() (requests []reconcile.Request) {
+		changes := make(chan event.GenericEvent)
+		go func() {
+			defer close(changes)
+			w.r.wakeLeft(t.Context(), changes)
+		}()
+		for e := range changes {
+			if request := (reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)}); request == w.request() {
+				requests = append(requests, request)
+			}
+		}
+		return requests
+	}
+	w.Expect(woken()).To(BeEmpty())
 	w.members["west"].lost = false
 	for range 2 {
+		w.Expect(woken()).NotTo(BeEmpty(), "its anchor tells of the Kafka")
 		w.pass()
 		w.now = w.now.Add(2 * w.r.Interval)
 	}
 	w.Expect(w.anchored("west")).To(BeFalse())
+	w.Expect(woken()).To(BeEmpty())
 	w.Expect(w.pass().RequeueAfter).To(BeZero())
 }
 
