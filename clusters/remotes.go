@@ -107,6 +107,15 @@ func (r Remote) missing() (wrong []error) {
 	return wrong
 }
 
+// ParseID reads the id of a Kubernetes cluster; an empty text is none.
+func ParseID(text string) (string, error) {
+	id := strings.TrimSpace(text)
+	if id == "" {
+		return "", nil
+	}
+	return id, checkID(id)
+}
+
 func checkID(id string) error {
 	if id == "" {
 		return errors.New("the id of a cluster is empty")

@@ -134,8 +134,8 @@ func (r *realm) credentialsEnd() {
 	r.Expect(time.Now()).To(BeTemporally("<", end), "it is told ahead of time")
 	r.Expect(condition(r.kafka(r), "Degraded")).To(BeEmpty())
 
-	r.told(v1.ConditionReady, "False RemoteUnauthorized The API server of cluster 'cluster-east' rejects the credentials in Secret "+
-		deploy.Namespace+"/kubeconfig-cluster-east (")
+	r.told(v1.ConditionReady, "False RemoteUnauthorized Cannot connect to cluster 'cluster-east': its API server rejects the credentials "+
+		"in Secret "+deploy.Namespace+"/kubeconfig-cluster-east (")
 	r.Expect(time.Now()).To(BeTemporally(">", end.Add(-time.Second)))
 	r.told("Degraded", "True RemoteClusterUnreachable")
 	r.told(v1.ConditionWarning, "True CredentialsExpire The credentials for cluster 'cluster-east' expired at ")

@@ -21,6 +21,8 @@ type Place struct {
 	ID string
 	// Err is the reason why it could not be read; everything else is empty then.
 	Err error
+	// Idle explains why no operator recreates pods there; empty if nothing shows that.
+	Idle string
 	// Pods are the pods of the Kafka cluster.
 	Pods []corev1.Pod
 	// Sets are the pod sets of the Kafka cluster.
@@ -105,7 +107,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 			Mark: "pod " + string(pod.UID)})
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)
-	n.Foreign = foreign(pod, set)
+	n.Foreign = cmp.Or(foreign(pod, set), place.Idle)
 	if desired == nil {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {

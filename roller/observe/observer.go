@@ -38,7 +38,10 @@ type Observer struct {
 	Unnamed bool
 	// Sources returns the connected Kubernetes clusters.
 	Sources func() []Source
-	Kafka   *Kafka
+	// Operators is the operators' namespace, the same one in all Kubernetes clusters. In remote ones, a Lease there may tell whether an
+	// operator recreates pods. Empty: nobody looks for it.
+	Operators string
+	Kafka     *Kafka
 	// Connect, if set, returns the clients before each observation, because addresses and credentials may change. Its error makes all facts
 	// of Kafka unknown.
 	Connect func(ctx context.Context, places []Place) (*Kafka, error)
@@ -167,6 +170,9 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 				places[i] = ReadCache(ctx, source.ID, source.Cache, o.Namespace, o.Cluster)
 			} else {
 				places[i] = ReadPlace(ctx, source.ID, source.Reader, o.Namespace, o.Cluster)
+			}
+			if source.ID != "" && o.Operators != "" && places[i].Err == nil {
+				places[i].Idle = readAgent(ctx, source.Reader, o.Operators, time.Now())
 			}
 		})
 	}

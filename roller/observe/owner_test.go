@@ -1,14 +1,22 @@
 package observe_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -102,6 +110,67 @@ func TestWhoIsLeftAlone(t *testing.T) {
 				g.Expect(set.Name).To(Equal(want))
 				g.Expect(why).To(And(ContainSubstring("StrimziPodSet "+want), ContainSubstring("kafka-operators.io/rolled-by=roller")))
 			}
+		})
+	}
+}
+
+// A remote operator that has stopped, or doesn't understand the sets, recreates no pod.
+func TestAPlaceWhoseOperatorRecreatesNoPods(t *testing.T) {
+	lease := func(contract string, ago time.Duration) *coordinationv1.Lease {
+		return &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "strimzi-stretch-agent",
+				Annotations: map[string]string{"kafka-operators.io/contract": contract}},
+			Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: time.Now().Add(-ago)}},
+		}
+	}
+	never := lease("2", 0)
+	never.Spec.RenewTime = nil
+	elsewhere := lease("2", time.Hour)
+	elsewhere.Namespace = "other"
+	failing := func(err error) interceptor.Funcs {
+		return interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return err
+		}}
+	}
+	leases := schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	for _, c := range []struct {
+		name  string
+		place string
+		lease *coordinationv1.Lease
+		funcs interceptor.Funcs
+		want  types.GomegaMatcher
+	}{
+		{"runs", "east", lease("2", 50*time.Second), interceptor.Funcs{}, BeEmpty()},
+		{"stopped", "east", lease("2", 2*time.Minute), interceptor.Funcs{}, HavePrefix("the cluster-operator in its Kubernetes cluster, which " +
+			"would recreate its pod, was last seen at 2")},
+		{"never ran", "east", never, interceptor.Funcs{}, ContainSubstring("was last seen at 0001-01-01")},
+		{"has another contract", "east", lease("1", 0), interceptor.Funcs{}, ContainSubstring(`has contract "1", and the roller has "2"`)},
+		{"of the home cluster", "", lease("1", time.Hour), interceptor.Funcs{}, BeEmpty()},
+		{"somebody else's", "east", nil, interceptor.Funcs{}, BeEmpty()},
+		{"in another namespace", "east", elsewhere, interceptor.Funcs{}, BeEmpty()},
+		{"unreadable", "east", nil, failing(errors.New("timeout")), And(ContainSubstring("it is unknown whether"), ContainSubstring("timeout"))},
+		{"forbidden", "east", nil, failing(apierrors.NewForbidden(leases, "strimzi-stretch-agent", errors.New("no"))),
+			ContainSubstring("apply the current config/roller/remote")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReading(t, 0)
+			r.Expect(coordinationv1.AddToScheme(r.k8s.Scheme())).To(Succeed())
+			if c.lease != nil {
+				r.Expect(r.k8s.Create(t.Context(), c.lease)).To(Succeed())
+			}
+			set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
+				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
+			r.Expect(set.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
+			r.Expect(r.k8s.Create(t.Context(), set)).To(Succeed())
+			live, yes := &corev1.Pod{}, true
+			r.Expect(r.k8s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "my-cluster-kafka-0"}, live)).To(Succeed())
+			live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
+			r.Expect(r.k8s.Update(t.Context(), live)).To(Succeed())
+			reader := interceptor.NewClient(r.k8s.(client.WithWatch), c.funcs)
+			r.observer.Sources = func() []observe.Source { return []observe.Source{{ID: c.place, Reader: reader}} }
+			r.observer.Operators = "operators"
+			s := r.observer.Verify(t.Context(), roller.Asked{})
+			r.Expect(s.Node(0).Foreign).To(c.want)
 		})
 	}
 }

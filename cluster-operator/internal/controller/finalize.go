@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -31,8 +33,8 @@ import (
 // immediately.
 const awayDelay = 30 * time.Second
 
-// finalize deletes the objects of a deleted stretched Kafka in other Kubernetes clusters, and then removes its finalizer. While one of them
-// is away, the Kafka object stays, and its status has the reason.
+// finalize deletes the objects of a deleted stretched Kafka in other Kubernetes clusters, and removes its finalizer when they are gone.
+// While one of these clusters is away, the Kafka object stays, and its status has the reason.
 func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
 	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
@@ -58,10 +60,10 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, err
 	}
-	if retry != nil && len(p.away) == 0 {
+	if retry != nil && len(p.away) == 0 && p.status.Failure.Reason != reasonDeleting {
 		return reconcile.Result{}, retry
 	}
-	return reconcile.Result{RequeueAfter: awayDelay}, nil
+	return reconcile.Result{RequeueAfter: awayDelay}, nil // watches report most of what it waits for
 }
 
 // withoutFinalizer says what happens to the objects in other Kubernetes clusters if a user removes the finalizer: see sweep.
@@ -71,7 +73,7 @@ func (r *Reconciler) withoutFinalizer(kafka string) string {
 		v1.FinalizerStretch, 2*r.Interval, model.AnchorName(kafka))
 }
 
-// finalize deletes the anchors, and what they own unless that is to be kept. It returns nil when there are none any more.
+// finalize deletes the anchors, and what they own unless that is to be kept. It returns nil when nothing of that remains.
 func (p *pass) finalize(ctx context.Context) error {
 	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
 	if err := p.readSite(ctx, home); err != nil {
@@ -89,15 +91,16 @@ func (p *pass) finalize(ctx context.Context) error {
 		p.Events.Normal(p.kafka, "Orphaned", "Delete", "The objects in other Kubernetes clusters are kept, as requested by --cascade=orphan")
 	}
 	p.input = model.Input{Kafka: p.kafka, Settings: p.Settings}
+	var pending []string
 	for _, s := range slices.Clone(p.sites) {
-		if s.cluster == topology.Home || s.anchor == nil {
+		if s.cluster == topology.Home {
 			continue
 		}
-		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner), Orphan: orphan}
-		if gone, err := p.deleteAnchor(ctx, s); err != nil {
+		left, err := p.deleteIn(ctx, s, orphan)
+		if err != nil {
 			p.drop(s, err)
-		} else if !gone {
-			p.drop(s, fmt.Errorf("ConfigMap %s is not deleted yet", s.anchor.Name))
+		} else if len(left) > 0 {
+			pending = append(pending, fmt.Sprintf("cluster '%s' (%s)", s.cluster, described(left)))
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
@@ -106,7 +109,29 @@ func (p *pass) finalize(ctx context.Context) error {
 			p.withoutFinalizer(p.kafka.Name))
 		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
 	}
+	if len(pending) > 0 {
+		problem := problemf(reasonDeleting, "The deletion waits until Kubernetes has deleted the objects in %s. To delete the Kafka without "+
+			"waiting, remove the finalizer %s from it", strings.Join(pending, ", "), v1.FinalizerStretch)
+		return &Failure{Problem: problem, Err: errors.New("objects in other clusters are being deleted")}
+	}
 	return nil
+}
+
+// deleteIn deletes the anchor in a remote Kubernetes cluster, and returns what of that which it owns is not deleted yet. With orphan, that
+// is kept.
+func (p *pass) deleteIn(ctx context.Context, s *site, orphan bool) ([]facts.Key, error) {
+	if s.anchor != nil {
+		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner), Orphan: orphan}
+		if gone, err := p.deleteAnchor(ctx, s); err != nil {
+			return nil, err
+		} else if !gone {
+			return nil, fmt.Errorf("ConfigMap %s is not deleted yet", s.anchor.Name)
+		}
+	}
+	if orphan {
+		return nil, nil
+	}
+	return p.remaining(ctx, s)
 }
 
 // orphan reports whether the deletion of the Kafka is to keep what belongs to it (kubectl delete --cascade=orphan): Kubernetes' garbage
@@ -222,7 +247,7 @@ type sweeping struct {
 // sweepIn is sweep for one Kubernetes cluster.
 func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.NamespacedName) (sweeping, error) {
 	if m.Status().State != clusters.Connected {
-		return sweeping{next: awayDelay}, nil // a cluster that returns wakes only Kafkas that exist
+		return sweeping{}, nil // when it returns, it wakes the Kafkas whose anchors are there
 	}
 	left, err := r.left(ctx, m, name)
 	if err != nil || left == nil {

@@ -162,6 +162,9 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	if secret, ok := after.(*corev1.Secret); ok && s != c.server {
 		h.judgeCopy(s, secret)
 	}
+	if key == kafkaKey && finalized && (after == nil || len(after.GetFinalizers()) < len(before.GetFinalizers())) {
+		h.judgeEnd(c)
+	}
 	switch o := after.(type) {
 	case *podset.StrimziPodSet:
 		h.judgeIDs(c, s, before, o)
@@ -178,6 +181,27 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c),
 		func(n node) bool { return key.Name == fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id) }) {
 		h.failf("%s deletes the certificate of a node: Secret %s in %s", who, key.Name, s.id)
+	}
+}
+
+// judgeEnd checks that the garbage collectors are done with what a Kafka had in other Kubernetes clusters when its object may go. A
+// record without an owner says that they are kept.
+func (h *stretched) judgeEnd(c *central) {
+	h.t.Helper()
+	if h.foreign[c.server][facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}] != nil {
+		return
+	}
+	for _, s := range h.servers {
+		if s == c.server || s.objects[anchorKey] != nil {
+			continue
+		}
+		for _, key := range sortedKeys(s.objects) {
+			o := s.objects[key].Object
+			if c.marked(o, key.Kind) &&
+				slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.Name == anchorKey.Name }) {
+				h.failf("%s's Kafka goes before %s %s in %s", c.server.id, key.Kind, key.Name, s.id)
+			}
+		}
 	}
 }
 

@@ -128,6 +128,9 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	if s.anchor != nil {
 		s.owner = anchorOwner(s.anchor)
 	}
+	if p.kafka.DeletionTimestamp != nil {
+		return s, nil // Kubernetes deletes what the anchor owns, whether an operator is there or not
+	}
 	return s, p.checkAgent(ctx, s)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,14 +14,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
 // WatchClusters watches what Kafkas have in other Kubernetes clusters, for as long as each is configured, and in all of them what their
-// network provider planned, in these namespaces. A cluster that is lost, or returns, wakes all stretched Kafkas. The metrics show which
-// operators live there.
+// network provider planned, in these namespaces. A cluster that is lost, or returns, wakes all stretched Kafkas, and those that left
+// something there. The metrics show which operators live there.
 func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, set *clusters.Set, namespaces map[string]cache.Config) error {
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
 		if m.Home() {
@@ -43,6 +46,7 @@ func (r *Reconciler) WatchClusters(mgr ctrl.Manager, c controller.Controller, se
 		if err := r.wakeStretched(ctx, changes); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to list stretched Kafkas")
 		}
+		r.wakeLeft(ctx, changes)
 	}
 	set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
 		return r.plannedWatches.join(ctx, c, m, namespaces, wake, mgr.GetLogger())
@@ -74,4 +78,31 @@ func (r *Reconciler) wakeStretched(ctx context.Context, changes chan<- event.Gen
 		}
 	}
 	return nil
+}
+
+// wakeLeft has the Kafkas reconciled whose anchors are in the Kubernetes clusters that are connected: one that was deleted is swept there.
+func (r *Reconciler) wakeLeft(ctx context.Context, changes chan<- event.GenericEvent) {
+	reading, cancel := r.watching(ctx)
+	defer cancel()
+	anchors := askRemotes(r, func(m Member) (list corev1.ConfigMapList, err error) {
+		if m.Status().State != clusters.Connected {
+			return list, nil // its return is told again
+		}
+		return list, m.Reader().List(reading, &list, client.MatchingLabels{podset.LabelComponentType: model.ComponentAnchor})
+	})
+	for _, in := range anchors {
+		if in.err != nil {
+			ctrl.LoggerFrom(ctx).Error(in.err, "Failed to list what deleted Kafkas left", "cluster", in.member.ID())
+		}
+		for i := range in.value.Items {
+			for _, request := range ofCluster(ctx, &in.value.Items[i]) {
+				kafka := &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name}}
+				select {
+				case <-ctx.Done():
+					return
+				case changes <- event.GenericEvent{Object: kafka}:
+				}
+			}
+		}
+	}
 }

@@ -104,9 +104,8 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	}
 	if p.Stretching == nil {
 		if p.forgotten || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) {
-			return stalled(validate.ReasonOperatorNotConfigured,
-				"Kafka %s/%s was stretched over several Kubernetes clusters, for which this operator is not configured: "+
-					"nothing is changed", p.kafka.Namespace, p.kafka.Name)
+			return stalled(validate.ReasonOperatorNotConfigured, "%s. It has objects in several Kubernetes clusters: nothing is changed",
+				validate.NotConfigured(p.kafka.Name))
 		}
 		return nil // validation reports it
 	}

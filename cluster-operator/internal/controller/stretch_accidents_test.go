@@ -185,7 +185,7 @@ func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 	w.create(again)
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.now = w.now.Add(time.Minute)
-	w.pass()
+	w.collected()
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 	for _, id := range []string{"east", "west"} {
 		w.Expect(w.members[id].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})).

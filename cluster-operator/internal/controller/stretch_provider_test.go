@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -296,6 +297,69 @@ func TestANewListenerIsReachedFromOtherKubernetesClusters(t *testing.T) {
 	w.settle()
 	w.Expect(advertised("central", "my-cluster-central-0")).To(MatchRegexp(`TWO-9096://192\.0\.2\.1:3\d{4}`))
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// starts passes until all is done, and returns how often the pod of each node was started meanwhile.
+func (w *stretchedWorld) starts(was map[string]types.UID) map[string]int {
+	w.t.Helper()
+	count := map[string]int{}
+	for range 12 {
+		w.pass()
+		w.pods()
+		for _, m := range w.members {
+			var pods corev1.PodList
+			w.Expect(m.List(w.t.Context(), &pods, client.InNamespace(w.namespace))).To(Succeed())
+			for i := range pods.Items {
+				if pod := &pods.Items[i]; was[pod.Name] != pod.UID {
+					was[pod.Name] = pod.UID
+					count[pod.Name]++
+				}
+			}
+		}
+	}
+	return count
+}
+
+func TestHowOftenAddressesRestartNodes(t *testing.T) {
+	w := newStretchedWorld(t)
+	known, moved := int32(0), false
+	w.r.Stretching.Provider = liar{Provider: w.r.Stretching.Provider, resolve: func(found network.Resolution) network.Resolution {
+		for id, at := range found.Endpoints {
+			if id >= known {
+				delete(found.Endpoints, id)
+				found.Pending[id] = "its address is not there yet"
+				continue
+			}
+			for port, e := range at {
+				if moved {
+					e.Host = fmt.Sprintf("198.51.100.%d", id)
+				}
+				at[port] = e
+			}
+		}
+		return found
+	}}
+	w.create(stretchedKafka(), poolIn("central", "central", 1, v1.RoleBroker, v1.RoleController),
+		poolIn("east", "east", 1, v1.RoleBroker, v1.RoleController), poolIn("west", "west", 1, v1.RoleBroker, v1.RoleController))
+	pods := map[string]types.UID{}
+	all := map[string]int{}
+	for ; known < 3; known++ {
+		for pod, n := range w.starts(pods) {
+			all[pod] += n
+		}
+	}
+	for pod, n := range w.starts(pods) {
+		all[pod] += n
+	}
+	once := map[string]int{"my-cluster-central-0": 1, "my-cluster-east-1": 1, "my-cluster-west-2": 1}
+	w.Expect(all).To(Equal(once), "addresses that arrive one by one restart nothing")
+
+	moved = true
+	w.Expect(w.starts(pods)).To(Equal(map[string]int{"my-cluster-central-0": 2, "my-cluster-east-1": 2, "my-cluster-west-2": 2}),
+		"one roll for the certificates, and one for the addresses")
+	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).
+		To(MatchRegexp(`^0@198\.51\.100\.0:3\d{4},1@198\.51\.100\.1:3\d{4},2@198\.51\.100\.2:3\d{4}$`))
+	w.Expect(w.starts(pods)).To(BeEmpty())
 }
 
 func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {

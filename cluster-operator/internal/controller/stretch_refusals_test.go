@@ -66,7 +66,9 @@ func TestWhatStopsAStretchedKafka(t *testing.T) {
 		{"an operator that is not configured for several Kubernetes clusters",
 			func() { w.r.Stretching = nil },
 			func() { w.r.Stretching = &honest },
-			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, for which this operator is not configured"},
+			"OperatorNotConfigured", "Stretch mode is enabled for Kafka cluster 'my-cluster', but required environment variables are not properly " +
+				"configured. Required: STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, " +
+				"STRIMZI_STRETCH_PLUGIN_CLASS_PATH. It has objects in several Kubernetes clusters: nothing is changed"},
 		{"another network provider, and the record is lost",
 			func() {
 				w.r.Stretching.ProviderName = "mcs"

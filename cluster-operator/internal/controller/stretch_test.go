@@ -24,15 +24,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -432,9 +434,19 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 				HaveKeyWithValue("app.kubernetes.io/instance", "my-cluster"), HaveKeyWithValue("strimzi.io/kind", "Kafka")))
 		w.Expect(anchor.Data).
 			To(And(HaveKeyWithValue("cluster-id", id), HaveKeyWithValue("kafka-cluster", "my-cluster"), HaveKeyWithValue("namespace", w.namespace),
-				HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources")))
-		w.Expect(set.OwnerReferences).To(Equal([]metav1.OwnerReference{
-			{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name, UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}}))
+				HaveKeyWithValue("kafka-uid", string(k.UID)), HaveKeyWithValue("purpose", "Garbage collection anchor for remote cluster resources"),
+				HaveKeyWithValue("managed-resources", "StrimziPodSet,ServiceAccount,Secret,ConfigMap,Service,ServiceExport,PersistentVolumeClaim")))
+		has, err := facts.Read(t.Context(), w.members[id], w.request().NamespacedName)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(len(has.Objects)).To(BeNumerically(">", 8))
+		for key, o := range has.Objects {
+			if key.Name == anchor.Name || key.Kind == "PersistentVolumeClaim" { // which is kept
+				w.Expect(o.GetOwnerReferences()).To(BeEmpty())
+				continue
+			}
+			w.Expect(o.GetOwnerReferences()).To(Equal([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.Name,
+				UID: anchor.UID, Controller: new(false), BlockOwnerDeletion: new(false)}}), "%s %s in %s", key.Kind, key.Name, id)
+		}
 	}
 	before := w.all()
 	w.pass()
@@ -637,6 +649,19 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.Expect(w.kafka().Status.Conditions).
 		To(ContainElement(And(HaveField("Reason", "RemoteOperatorNotRunning"), HaveField("Message", ContainSubstring("In cluster 'east'")))))
+}
+
+func TestADeletionNeedsNoOperatorElsewhere(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	lease := &coordinationv1.Lease{}
+	w.in("east", lease, heartbeat.LeaseName)
+	lease.Annotations["kafka-operators.io/contract"] = "0" // an operator left it that was uninstalled long ago
+	w.Expect(w.members["east"].Update(t.Context(), lease)).To(Succeed())
+	k := w.kafka()
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.collected()
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
 func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
@@ -846,7 +871,45 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.pass()
 	w.Expect(w.members["west"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.ready()).To(And(HaveField("Reason", "DeletionPending"), HaveField("Message", HavePrefix("The deletion waits until Kubernetes has "+
+		"deleted the objects in cluster 'east' (ConfigMap my-cluster-east-1"))), "no garbage collector runs")
+	w.collect("east")
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", HavePrefix("The deletion waits until Kubernetes has deleted the objects in cluster 'west' (")))
+	w.collect("west")
+	w.pass()
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+// collect does what Kubernetes' garbage collector does in a remote Kubernetes cluster without an anchor.
+func (w *stretchedWorld) collect(id string) {
+	w.t.Helper()
+	w.Expect(w.anchored(id)).To(BeFalse())
+	m := w.members[id]
+	has, err := facts.Read(w.t.Context(), m, w.request().NamespacedName)
+	w.Expect(err).NotTo(HaveOccurred())
+	end := func(o client.Object) {
+		o.SetFinalizers(nil) // no controller removes those of volumes
+		w.Expect(m.Update(w.t.Context(), o)).To(Succeed())
+		w.Expect(m.Delete(w.t.Context(), o, client.GracePeriodSeconds(0))).To(Succeed())
+	}
+	for _, o := range has.Objects {
+		if len(o.GetOwnerReferences()) > 0 {
+			end(o)
+		}
+	}
+	for _, pod := range has.Pods {
+		end(pod)
+	}
+}
+
+// collected passes once before the garbage collectors have run, and once after it.
+func (w *stretchedWorld) collected() {
+	w.t.Helper()
+	w.pass()
+	w.collect("east")
+	w.collect("west")
+	w.pass()
 }
 
 func TestADeletionThatKeepsObjectsKeepsThemElsewhere(t *testing.T) {
@@ -1049,17 +1112,33 @@ func TestASweepGoesOnWhenAKubernetesClusterIsBack(t *testing.T) {
 	w.form()
 	w.unfinished()
 	w.members["west"].lost = true
-	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay))
+	w.Expect(w.pass().RequeueAfter).To(Equal(2*w.r.Interval), "for east")
 	w.now = w.now.Add(2 * w.r.Interval)
-	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay))
+	w.pass()
 	w.Expect(w.anchored("east")).To(BeFalse())
-	w.Expect(w.pass().RequeueAfter).To(Equal(awayDelay), "nothing else tells that it is back")
+	w.Expect(w.pass().RequeueAfter).To(BeZero(), "no timer runs while west is away")
+	woken := func() (requests []reconcile.Request) {
+		changes := make(chan event.GenericEvent)
+		go func() {
+			defer close(changes)
+			w.r.wakeLeft(t.Context(), changes)
+		}()
+		for e := range changes {
+			if request := (reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)}); request == w.request() {
+				requests = append(requests, request)
+			}
+		}
+		return requests
+	}
+	w.Expect(woken()).To(BeEmpty())
 	w.members["west"].lost = false
 	for range 2 {
+		w.Expect(woken()).NotTo(BeEmpty(), "its anchor tells of the Kafka")
 		w.pass()
 		w.now = w.now.Add(2 * w.r.Interval)
 	}
 	w.Expect(w.anchored("west")).To(BeFalse())
+	w.Expect(woken()).To(BeEmpty())
 	w.Expect(w.pass().RequeueAfter).To(BeZero())
 }
 

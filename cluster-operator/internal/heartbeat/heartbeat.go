@@ -11,26 +11,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// LeaseName names the Lease that is renewed in the operator's namespace. Source: the proposal of stretch clusters for Strimzi.
-const LeaseName = "strimzi-stretch-agent"
+// LeaseName names the Lease that is renewed in the operator's namespace.
+const LeaseName = podset.LeaseAgent
 
 // Contract is the version of what the central cluster writes and the remote operator reads: StrimziPodSets. Operators with different ones
 // don't work together.
-const Contract = "2"
+const Contract = podset.Contract
 
 // Annotations of the Lease.
 const (
 	annotationVersion  = "kafka-operators.io/operator-version"
-	annotationContract = "kafka-operators.io/contract"
+	annotationContract = podset.AnnotationContract
 )
 
 const (
 	// interval is how often the Lease is renewed.
 	interval = 10 * time.Second
 	// stale is how old a renewal is when the operator counts as gone.
-	stale = 60 * time.Second
+	stale = podset.AgentGone
 )
 
 // Agent renews the Lease. It is a Runnable for controller-runtime's manager.

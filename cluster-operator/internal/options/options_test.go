@@ -141,3 +141,12 @@ func TestWrongRemoteClusters(t *testing.T) {
 		})
 	}
 }
+
+func TestTheIDOfTheCentralClusterIsChecked(t *testing.T) {
+	for text, wrong := range map[string]bool{"central": false, "": false, "a.b": true, "a b": true} {
+		_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": text})
+		if (err != nil) != wrong || wrong && !strings.Contains(err.Error(), "STRIMZI_CENTRAL_CLUSTER_ID") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

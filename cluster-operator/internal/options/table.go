@@ -103,7 +103,7 @@ const (
 
 func (o *Options) stretch() []settings.Setting {
 	return []settings.Setting{
-		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Central, settings.Text),
+		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Central, clusters.ParseID),
 			Doc: "The id of the Kubernetes cluster that the operator runs in, which pools refer to. Required for Kafkas stretched over several " +
 				"Kubernetes clusters, as are the list of the others, the network provider, and the path of provider programs."},
 		{Env: envRemotes, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Remotes, clusters.ParseRemotes),

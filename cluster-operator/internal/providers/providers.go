@@ -65,7 +65,8 @@ func Open(ctx context.Context, o Options) (network.Provider, func(), error) {
 	name := canonical(o.Name)
 	switch factory, known := builtIn()[name]; {
 	case programs[o.Name] != "":
-		program, err := external.Start(ctx, external.Options{Path: programs[o.Name], Settings: o.Settings, Stderr: o.Stderr})
+		program, err := external.Start(ctx, external.Options{Path: programs[o.Name], Settings: o.Settings, Stderr: o.Stderr,
+			Check: func(about network.Info) error { return about.Check(o.Operator) }})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -64,10 +65,7 @@ func (f *findings) stretch() {
 		if len(with) > 0 {
 			named = ". These node pools have stretch cluster annotations: " + strings.Join(with, ", ")
 		}
-		f.fail(ReasonOperatorNotConfigured, ReasonOperatorNotConfigured,
-			"Stretch mode is enabled for Kafka cluster '%s', but required environment variables are not "+
-				"properly configured. Required: STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, "+
-				"STRIMZI_STRETCH_PLUGIN_CLASS_PATH%s", f.Kafka.Name, named)
+		f.fail(ReasonOperatorNotConfigured, ReasonOperatorNotConfigured, "%s%s", NotConfigured(f.Kafka.Name), named)
 	case !stretched:
 		f.fail(ReasonMissingStretchAnnotation, ReasonMissingStretchAnnotation,
 			"Kafka CR '%s' is missing required annotation '%s: true' but the following node "+
@@ -86,6 +84,14 @@ func (f *findings) stretch() {
 	if f.Clusters != nil {
 		f.moved(stretched)
 	}
+}
+
+// NotConfigured is the message of a Kafka that is stretched where the operator has no settings for that. Source: the proposal of stretch
+// clusters for Strimzi.
+func NotConfigured(kafka string) string {
+	return fmt.Sprintf("Stretch mode is enabled for Kafka cluster '%s', but required environment variables are not properly configured. "+
+		"Required: STRIMZI_REMOTE_KUBE_CONFIG, STRIMZI_CENTRAL_CLUSTER_ID, STRIMZI_STRETCH_PLUGIN_CLASS_NAME, "+
+		"STRIMZI_STRETCH_PLUGIN_CLASS_PATH", kafka)
 }
 
 // moved checks that each pool is where its nodes are. Data does not move between Kubernetes clusters with a pool.

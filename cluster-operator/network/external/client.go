@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -24,6 +25,8 @@ type Options struct {
 	Path string
 	// Settings are passed to the provider each time its program starts.
 	Settings map[string]string
+	// Check, if set, is called with what the program says of itself, each time it starts: it may have been replaced. Its error ends the start.
+	Check func(network.Info) error
 	// Deadline is how long a call may take, the start of the program included. 0: ten seconds.
 	Deadline time.Duration
 	// Pause is how long a program that ended is left alone before it is started again. 0: one second.
@@ -81,7 +84,26 @@ func (p *Provider) Plan(ctx context.Context, r network.Request) ([]network.Objec
 
 // Resolve implements network.Provider.
 func (p *Provider) Resolve(ctx context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
-	return ask[network.Resolution](ctx, p, "Resolve", resolveArguments{Request: r, Observed: observed})
+	slim := make([]network.Object, 0, len(observed))
+	for _, o := range observed {
+		slim = append(slim, slimmed(o))
+	}
+	return ask[network.Resolution](ctx, p, "Resolve", resolveArguments{Request: r, Observed: slim})
+}
+
+// slimmed returns an object without what no provider needs and makes up most of its size. It does not change the object.
+func slimmed(o network.Object) network.Object {
+	o.Object.Object = maps.Clone(o.Object.Object)
+	for field, part := range map[string]string{"metadata": "managedFields", "status": "images"} {
+		fields, ok := o.Object.Object[field].(map[string]any)
+		if !ok || part == "images" && o.Object.GetKind() != "Node" {
+			continue
+		}
+		fields = maps.Clone(fields)
+		delete(fields, part)
+		o.Object.Object[field] = fields
+	}
+	return o
 }
 
 func ask[Out any](ctx context.Context, p *Provider, method string, in any) (Out, error) {
@@ -138,8 +160,22 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	if _, err := call[struct{}](ctx, conn, "Configure", p.options.Settings); err != nil {
 		return nil, p.explain("Configure", err)
 	}
+	if err := p.check(ctx, conn); err != nil {
+		return nil, err
+	}
 	p.conn = conn
 	return conn, nil
+}
+
+func (p *Provider) check(ctx context.Context, conn *grpc.ClientConn) error {
+	if p.options.Check == nil {
+		return nil
+	}
+	about, err := call[network.Info](ctx, conn, "Info", struct{}{})
+	if err != nil {
+		return p.explain("Info", err)
+	}
+	return p.options.Check(about)
 }
 
 func dispense(program *plugin.Client) (*grpc.ClientConn, error) {

@@ -2,13 +2,17 @@ package external_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/conformance"
@@ -91,6 +95,64 @@ func TestACrashIsSurvived(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+func TestAProgramThatRestartsIsCheckedAgain(t *testing.T) {
+	starts, unfit := 0, errors.New("it does not fit this operator any more")
+	p, err := external.Start(t.Context(), external.Options{
+		Path: filepath.Join(programs, "faulty"), Settings: map[string]string{"fault": "crash"}, Deadline: patience, Pause: time.Nanosecond,
+		Check: func(about network.Info) error {
+			starts++
+			if starts > 1 {
+				return unfit
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if _, err := p.Plan(t.Context(), network.Request{}); err == nil {
+		t.Fatal("a plan without a provider")
+	}
+	for { // until the operator notices that the program is gone, which the deadline of the test bounds
+		_, err := p.Resolve(t.Context(), network.Request{}, nil)
+		if errors.Is(err, unfit) {
+			break
+		}
+		if err == nil {
+			t.Fatal("a program was used that does not fit")
+		}
+	}
+}
+
+func TestMoreIsSentThanGRPCTakesByDefault(t *testing.T) {
+	var large network.Object
+	large.Object.SetAPIVersion("v1")
+	large.Object.SetKind("Node")
+	large.Object.SetAnnotations(map[string]string{"large": strings.Repeat("a", 5<<20)})
+	if _, err := start(t, "faulty", nil).Resolve(t.Context(), network.Request{}, []network.Object{large}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatNoProviderNeedsIsNotSent(t *testing.T) {
+	p := start(t, "faulty", map[string]string{"fault": "echo"})
+	node := network.Object{Object: unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Node",
+		"metadata": map[string]any{"name": "a", "managedFields": []any{map[string]any{"manager": "kubelet"}}},
+		"status":   map[string]any{"images": []any{"large"}, "addresses": []any{}},
+	}}}
+	before := node.Object.DeepCopy()
+	_, err := p.Resolve(t.Context(), network.Request{}, []network.Object{node})
+	if err == nil || strings.Contains(err.Error(), "managedFields") || strings.Contains(err.Error(), "images") ||
+		!strings.Contains(err.Error(), "addresses") {
+		t.Errorf("sent: %v", err)
+	}
+	if !reflect.DeepEqual(&node.Object, before) {
+		t.Errorf("it was changed to %v", node.Object)
 	}
 }
 

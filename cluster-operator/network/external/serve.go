@@ -1,10 +1,12 @@
 package external
 
 import (
+	"math"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -16,8 +18,14 @@ import (
 func Serve(factory network.Factory) {
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{factory: factory}},
-		GRPCServer: plugin.DefaultGRPCServer, Logger: hclog.NewNullLogger(),
+		GRPCServer: newServer, Logger: hclog.NewNullLogger(),
 	})
+}
+
+// newServer takes requests of any size, as the operator takes replies. gRPC's default is 4 MiB, which the objects of a large Kubernetes
+// cluster exceed.
+func newServer(opts []grpc.ServerOption) *grpc.Server {
+	return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(math.MaxInt32))...)
 }
 
 // server delegates to the provider that the factory made with the latest settings.

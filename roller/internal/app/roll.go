@@ -52,7 +52,7 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf, Held: lock.Verify}
 	r.observer = &observe.Observer{
 		Namespace: cluster.Namespace, Cluster: cluster.Name, Unnamed: w.options.Cluster == "", Lasting: w.options.StuckAfter,
-		Timeout: w.options.Timeout, Recall: observe.DefaultRecall, Sources: w.sources,
+		Timeout: w.options.Timeout, Recall: observe.DefaultRecall, Sources: w.sources, Operators: w.options.Home,
 		Connect: func(ctx context.Context, places []observe.Place) (*observe.Kafka, error) {
 			k, err := r.connection.Connect(ctx, places, time.Now())
 			if err == nil {

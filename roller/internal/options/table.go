@@ -133,7 +133,7 @@ func (d *draft) stretch() []settings.Setting {
 		{Env: "STRIMZI_REMOTE_KUBE_CONFIG_MAP", Added: true, DefaultDoc: "none", Parse: settings.Into(&d.RemotesFrom, settings.Text),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the roller's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
-		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&d.Central, settings.Text),
+		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&d.Central, clusters.ParseID),
 			Doc: "The id of this Kubernetes cluster. Required if there are others."},
 	}
 }

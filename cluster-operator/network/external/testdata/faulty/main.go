@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -40,6 +41,9 @@ func (p *provider) Plan(ctx context.Context, _ network.Request) ([]network.Objec
 	return nil, nil
 }
 
-func (*provider) Resolve(context.Context, network.Request, []network.Object) (network.Resolution, error) {
+func (p *provider) Resolve(_ context.Context, _ network.Request, observed []network.Object) (network.Resolution, error) {
+	if p.fault == "echo" {
+		return network.Resolution{}, fmt.Errorf("observed: %v", observed)
+	}
 	return network.NewResolution(), nil
 }
