@@ -84,6 +84,10 @@ func TestDesiredRefusals(t *testing.T) {
 		"a throttle list that is too long": {`{"config":{"leader.replication.throttled.replicas":"0:0` + strings.Repeat(",1:1", 8192) + `"}}`,
 			"KafkaError: InvalidConfigurationException: Invalid value 0:0" + strings.Repeat(",1:1", 62) +
 				",1... for configuration leader.replication.throttled.replicas: it has 32771 bytes, and Kafka's protocol carries at most 32767"},
+		"more partitions than the protocol carries": {`{"partitions":2147483648}`,
+			"KafkaError: InvalidPartitionsException: spec.partitions is 2147483648, and Kafka's protocol carries at most 2147483647"},
+		"more replicas than the protocol carries": {`{"replicas":32768}`,
+			"KafkaError: InvalidReplicationFactorException: spec.replicas is 32768, and Kafka's protocol carries at most 32767"},
 		"no spec": {`null`, "NotSupported: Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"},
 	} {
 		t.Run(name, func(t *testing.T) {
