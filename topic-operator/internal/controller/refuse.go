@@ -17,7 +17,9 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
 		return report(o)
 	}
-	o.StillUnmanaged = p.facts.Object.Doubtful
+	if p.facts.Object.Doubtful {
+		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
+	}
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return report(o)
 	}

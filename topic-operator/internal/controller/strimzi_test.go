@@ -4,13 +4,36 @@ import (
 	"math"
 	"testing"
 
+	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schema"
 )
+
+func TestATopicIsUnmanagedAndManagedAgainByTheAnnotation(t *testing.T) {
+	w := newWorld(t, strimziServer(t))
+	w.r.options.Schema = schema.New(schema.Options{Client: w.admin, Changed: func(bool) {}, Log: logr.Discard()})
+	w.ready("a")
+	w.update("a", abandon)
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveConditions("Unmanaged=True"))
+	w.update("a", manage)
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+
+	w.status("a", func(s *v1.KafkaTopicStatus) { // written while another CustomResourceDefinition kept spec.managed
+		s.Conditions = []v1.Condition{{Type: v1.ConditionUnmanaged, Status: v1.ConditionTrue, Reason: v1.ReasonUnmanagedBySpec}}
+	})
+	w.pass("a")
+	w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged))
+	w.update("a", annotation(v1.AnnotationManaged, "true"))
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+}
 
 // Strimzi's CustomResourceDefinition accepts numbers of 64 bits. One that the operator could not decode would end its list and its watch.
 func TestNumbersThatKafkaDoesNotHaveHoldUpNoOtherTopic(t *testing.T) {
