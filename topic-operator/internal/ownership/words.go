@@ -62,7 +62,7 @@ func WhyUnmanaged(kt *v1.KafkaTopic, o Object) topic.Refusal {
 	case o.Doubtful:
 		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec,
 			Message: "spec.managed was false and is missing now, and the API server drops it, or does not say whether it does. To manage topic '" +
-				o.Topic() + `', annotate the KafkaTopic with strimzi.io/managed="true", or apply this operator's CustomResourceDefinition again`}
+				kafka.Excerpt(o.Topic()) + `', annotate the KafkaTopic with strimzi.io/managed="true", or apply this operator's CustomResourceDefinition again`}
 	case kt.Spec != nil && kt.Spec.Managed != nil && !*kt.Spec.Managed:
 		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec, Message: "spec.managed is false"}
 	}
@@ -73,7 +73,7 @@ func doubtful(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
 		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops "+
 			"spec.managed, so the operator does not know whether to keep topic '%s'. %s. To delete the topic as well, annotate the KafkaTopic "+
-			"with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
+			"with strimzi.io/managed=\"true\"", kafka.Excerpt(o.Topic()), unmanageToRelease)}
 }
 
 func retargeted(o Object) topic.Refusal {

@@ -61,10 +61,10 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 		case errors.Is(err, v1.ErrNullConfigValue):
 			// The message is Kafka's own for a null value. Without the request, there is no round trip and no half-applied change.
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError,
-				Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
+				Message: "InvalidConfigurationException: Null value not supported for topic configs: " + kafka.Excerpt(key)}
 		case err != nil:
 			return Desired{}, &Refusal{Reason: v1.ReasonInternalError,
-				Message: fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
+				Message: fmt.Sprintf("Invalid value for topic config '%s': %s", kafka.Excerpt(key), kafka.Excerpt(value.String()))}
 		}
 		if err := kafka.CheckConfig(key, text); err != nil {
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}
