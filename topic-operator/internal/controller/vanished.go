@@ -55,12 +55,12 @@ func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
 }
 
-// ReportPending logs the topics that were to be deleted after their objects vanished, and were not. Only this operator's memory has them, so
-// call it when the operator has stopped.
+// ReportPending logs the topics that were to be deleted after their objects vanished, and were not. Only this operator's memory has them,
+// so call it when the operator has stopped.
 func (r *Reconciler) ReportPending(log logr.Logger) {
 	for key, kt := range r.vanish.pending() {
-		logging.Warn(log, "The operator ends before it deleted the topic of a KafkaTopic that was deleted without a finalizer: the topic stays in "+
-			"Kafka", "KafkaTopic", key.String(), "topic", ownership.ClaimedName(kt), "topicId", kt.Status.TopicID, "clusterId",
+		logging.Warn(log, "The operator ends before it deleted the topic of a KafkaTopic that was deleted without a finalizer: the topic "+
+			"stays in Kafka", "KafkaTopic", key.String(), "topic", ownership.ClaimedName(kt), "topicId", kt.Status.TopicID, "clusterId",
 			kt.Status.ClusterID)
 	}
 }

@@ -62,7 +62,8 @@ func WhyUnmanaged(kt *v1.KafkaTopic, o Object) topic.Refusal {
 	case o.Doubtful:
 		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec,
 			Message: "spec.managed was false and is missing now, and the API server drops it, or does not say whether it does. To manage topic '" +
-				kafka.Excerpt(o.Topic()) + `', annotate the KafkaTopic with strimzi.io/managed="true", or apply this operator's CustomResourceDefinition again`}
+				kafka.Excerpt(o.Topic()) + `', annotate the KafkaTopic with strimzi.io/managed="true", or apply this operator's ` +
+				"CustomResourceDefinition again"}
 	case kt.Spec != nil && kt.Spec.Managed != nil && !*kt.Spec.Managed:
 		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec, Message: "spec.managed is false"}
 	}
