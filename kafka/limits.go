@@ -37,11 +37,11 @@ func CheckConfig(key, value string) error {
 	case len(value) > MaxText:
 		return NewError(CodeInvalidConfig,
 			fmt.Sprintf("Invalid value %s for configuration %s: it has %d bytes, and Kafka's protocol carries at most %d",
-				excerpt(value), key, len(value), MaxText))
+				Excerpt(value), key, len(value), MaxText))
 	case len(value) > maxQuoted && !isThrottleList(key, value):
 		return NewError(CodeInvalidConfig,
 			fmt.Sprintf("Invalid value %s for configuration %s: it has %d bytes; only lists of throttled replicas may have more than %d",
-				excerpt(value), key, len(value), maxQuoted))
+				Excerpt(value), key, len(value), maxQuoted))
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func isThrottleList(key, value string) bool {
 // CheckConfigKey returns why a request can't carry the key of a configuration (CodeInvalidConfig), or nil.
 func CheckConfigKey(key string) error {
 	if len(key) > maxKey || !utf8.ValidString(key) {
-		return NewError(CodeInvalidConfig, "Unknown topic config name: "+excerpt(key))
+		return NewError(CodeInvalidConfig, "Unknown topic config name: "+Excerpt(key))
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func CheckResource(r ConfigResource) error {
 		return CheckTopicName(r.Name)
 	}
 	if len(r.Name) > maxNameLength || !utf8.ValidString(r.Name) {
-		return NewError(CodeInvalidRequest, "Unexpected broker id, expected a number, but received "+excerpt(r.Name))
+		return NewError(CodeInvalidRequest, "Unexpected broker id, expected a number, but received "+Excerpt(r.Name))
 	}
 	return nil
 }
@@ -114,8 +114,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// excerpt shortens a text for a message.
-func excerpt(text string) string {
+// Excerpt shortens a text for a message. An object of Kubernetes with the whole of a long text in its status could not be stored.
+func Excerpt(text string) string {
 	const most = 256
 	text = strings.ToValidUTF8(text, "?")
 	if len(text) <= most {

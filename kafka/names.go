@@ -17,7 +17,7 @@ func CheckTopicName(name string) error {
 	case name == "." || name == "..":
 		return invalidName("'%s' is not allowed", name)
 	case len(name) > maxNameLength:
-		return invalidName("the length of '%s' is longer than the max allowed length %d", excerpt(name), maxNameLength)
+		return invalidName("the length of '%s' is longer than the max allowed length %d", Excerpt(name), maxNameLength)
 	}
 	for _, c := range []byte(name) {
 		if !isNameByte(c) {

@@ -216,7 +216,7 @@ func TestStatusIsSeparate(t *testing.T) {
 	ctx := t.Context()
 	topic := &kafkav1.KafkaTopic{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace(ctx, t), Name: "topic"},
-		Spec:       &kafkav1.KafkaTopicSpec{Partitions: new(int32(3))},
+		Spec:       &kafkav1.KafkaTopicSpec{Partitions: new(int64(3))},
 		Status:     kafkav1.KafkaTopicStatus{ClusterID: "mine"},
 	}
 	if err := s.client.Create(ctx, topic); err != nil {
@@ -226,7 +226,7 @@ func TestStatusIsSeparate(t *testing.T) {
 		t.Errorf("a status was written with the object: %+v", topic.Status)
 	}
 	topic.Status.ClusterID = "theirs"
-	topic.Spec.Partitions = new(int32(9))
+	topic.Spec.Partitions = new(int64(9))
 	if err := s.client.Status().Update(ctx, topic); err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func claimed(ctx context.Context, t *testing.T, s *server) *kafkav1.KafkaTopic {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: s.namespace(ctx, t), Name: "claimed", Labels: map[string]string{kafkav1.LabelCluster: "my-cluster"},
 		},
-		Spec: &kafkav1.KafkaTopicSpec{Partitions: new(int32(12)), Replicas: new(int32(3))},
+		Spec: &kafkav1.KafkaTopicSpec{Partitions: new(int64(12)), Replicas: new(int64(3))},
 	}
 	if err := s.client.Create(ctx, topic); err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func (w *world) createNamespace(ctx context.Context, name string) error {
 
 // newTopic returns the object of every measurement: one partition, one replica, one setting.
 func newTopic(namespace, prefix string, i int) *v1.KafkaTopic {
-	one := int32(1)
+	one := int64(1)
 	name := fmt.Sprintf("%s-%05d", prefix, i)
 	return &v1.KafkaTopic{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{v1.LabelCluster: "bench"}},

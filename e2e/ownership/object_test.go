@@ -62,7 +62,7 @@ func config(key, json string) change {
 	}
 }
 
-func replicas(n int32) change      { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
+func replicas(n int64) change      { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
 func topicName(name string) change { return func(kt *v1.KafkaTopic) { kt.Spec.TopicName = &name } }
 func ownName(kt *v1.KafkaTopic)    { kt.Spec.TopicName = nil }
 func finalizer(kt *v1.KafkaTopic)  { kt.Finalizers = []string{v1.FinalizerTopicOperator} }
@@ -80,7 +80,7 @@ const retention = "retention.ms"
 
 // object returns a KafkaTopic of one partition and one replica, with changes. It has the same name as its topic.
 func object(namespace, name string, changes ...change) *v1.KafkaTopic {
-	one := int32(1)
+	one := int64(1)
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one}}
 	kt.Namespace, kt.Name = namespace, name
 	for _, c := range changes {

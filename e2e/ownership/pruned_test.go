@@ -11,15 +11,10 @@ import (
 
 const dropsClusterID = "drops status.clusterId"
 
-// strimziCRD makes the CustomResourceDefinition like Strimzi's, without status.clusterId and spec.managed. ourCRD applies the operator's
-// own.
+// strimziCRD applies Strimzi's CustomResourceDefinition, without status.clusterId and spec.managed. ourCRD applies the operator's own.
 func strimziCRD() {
 	GinkgoHelper()
-	for _, part := range []string{"status/properties/clusterId", "spec/properties/managed"} {
-		path := "/spec/versions/0/schema/openAPIV3Schema/properties/" + part
-		_, err := plane.Kubectl(ctx, "patch", "crd", "kafkatopics.kafka.strimzi.io", "--type=json", "-p", `[{"op":"remove","path":"`+path+`"}]`)
-		Expect(err).NotTo(HaveOccurred())
-	}
+	Expect(plane.InstallCRDs(filepath.Join("..", "apitest", "testdata", "strimzi-v1-crd"))).To(Succeed())
 }
 
 func ourCRD() {
@@ -62,7 +57,7 @@ var _ = Describe("Strimzi's CustomResourceDefinition", func() {
 		kt := created(clusterA, ns, "managed")
 		theirs := clusterA.make(named("theirs", ns))
 		free := create(ns, "theirs", unmanagedBySpec, finalizer, config(retention, asAsked))
-		expectCondition(free, "Unmanaged=True")
+		expectCondition(free, "Unmanaged=True UnmanagedBySpec: spec.managed is false")
 
 		By("replacing the definition")
 		strimziCRD()
@@ -74,6 +69,12 @@ var _ = Describe("Strimzi's CustomResourceDefinition", func() {
 		o.looks(6)
 		read(kt)
 		Expect(kt.ResourceVersion).To(Equal(before.ResourceVersion), "nothing is written in a loop")
+		tells(free, `strimzi.io/managed="true"`)
+		told(free, "Warning", v1.ConditionUnmanaged, `strimzi.io/managed="true"`)
+		update(kt, unmanaged())
+		expectCondition(kt, "Unmanaged=True")
+		update(kt, managed)
+		expectCondition(kt, "Ready=True")
 		remove(free)
 		tells(free, "drops spec.managed")
 		tells(free, "Unmanaged=True")

@@ -103,8 +103,8 @@ func goOn(op *operatorproc.Process) { _ = syscall.Kill(op.PID(), syscall.SIGCONT
 
 // newObject returns a KafkaTopic that is not created yet.
 func newObject(name string, partitions int32, config map[string]string) *v1.KafkaTopic {
-	one := int32(1)
-	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &partitions, Replicas: &one}}
+	one, wanted := int64(1), int64(partitions)
+	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &wanted, Replicas: &one}}
 	kt.Namespace, kt.Name = namespace, name
 	for key, value := range config {
 		if kt.Spec.Config == nil {

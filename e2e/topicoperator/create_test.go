@@ -54,16 +54,16 @@ var _ = Describe("A new KafkaTopic", func() {
 	})
 
 	DescribeTable("shouldNotCreateTopicInKafkaWhenUnmanagedTopicCreatedInKube",
-		func(unmanage change) {
+		func(unmanage change, condition string) {
 			kt := s.create("t", unmanage)
-			s.expectConditions(kt, "Unmanaged=True")
+			s.expectConditions(kt, condition)
 			Expect(held(kt)).To(BeFalse(), "the finalizer")
 			Expect(kt.Status.TopicName).To(BeEmpty())
 			Expect(kt.Status.TopicID).To(BeEmpty())
 			Expect(main.exists(kt.Name)).To(BeFalse())
 		},
-		Entry("by the annotation", unmanaged()),
-		Entry("by spec.managed", specManaged(false)),
+		Entry("by the annotation", unmanaged(), "Unmanaged=True"),
+		Entry("by spec.managed", specManaged(false), "Unmanaged=True UnmanagedBySpec: spec.managed is false"),
 	)
 
 	It("shouldNotCreateTopicInKafkaWhenUnselectedTopicCreatedInKube: it is left exactly as it is", func() {

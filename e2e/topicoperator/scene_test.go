@@ -113,8 +113,8 @@ const slowly = 250 * time.Millisecond
 // change changes a KafkaTopic before it is written.
 type change func(*v1.KafkaTopic)
 
-func partitions(n int32) change { return func(kt *v1.KafkaTopic) { kt.Spec.Partitions = &n } }
-func replicas(n int32) change   { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
+func partitions(n int64) change { return func(kt *v1.KafkaTopic) { kt.Spec.Partitions = &n } }
+func replicas(n int64) change   { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
 
 // config sets a key; the value is JSON, as a user would write it.
 func config(key, json string) change {
@@ -156,7 +156,7 @@ func emptySpec(kt *v1.KafkaTopic) { kt.Spec = &v1.KafkaTopicSpec{} }
 // topic returns an object that the operator selects, for a topic of one partition and one replica, with changes. The object and the topic
 // have the same name.
 func (s *scene) topic(name string, changes ...change) *v1.KafkaTopic {
-	one := int32(1)
+	one := int64(1)
 	kt := &v1.KafkaTopic{Spec: &v1.KafkaTopicSpec{Partitions: &one, Replicas: &one}}
 	kt.Namespace, kt.Name, kt.Labels = s.namespace, name+"-"+s.prefix, maps.Clone(s.labels)
 	for _, c := range changes {

@@ -151,7 +151,7 @@ var _ = Describe("An unmanaged KafkaTopic", func() {
 		kt := s.created("t")
 		id := kt.Status.TopicID
 		s.update(kt, specManaged(false))
-		s.expectConditions(kt, "Unmanaged=True")
+		s.expectConditions(kt, "Unmanaged=True UnmanagedBySpec: spec.managed is false")
 		Expect(kt.Status.TopicName).To(BeEmpty())
 		Expect(kt.Status.TopicID).To(BeEmpty())
 		Expect(kt.Status.ClusterID).To(BeEmpty())

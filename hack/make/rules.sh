@@ -37,7 +37,7 @@ check config/cluster-operator/monitoring '' cluster-operator/internal/metrics cl
 while IFS= read -r reason; do
   # Only the metrics have the reason Retry: a temporary failure.
   [ "$reason" = Retry ] || grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/topic-operator/monitoring names the reason $reason, which no condition has"
-done < <(sed -nE 's/.*reason="([A-Za-z]+)".*/\1/p' config/topic-operator/monitoring/*.yaml | sort -u)
+done < <(sed -nE 's/.*reason=~?"([A-Za-z|]+)".*/\1/p' config/topic-operator/monitoring/*.yaml | tr '|' '\n' | sort -u)
 while IFS= read -r word; do
   grep -qF "= \"$word\"" roller/assess.go roller/step.go || fail "config/roller/monitoring names $word, which is neither a rule nor a phase"
 done < <(sed -nE 's/.*(rule|phase)=~?"([A-Za-z|]+)".*/\2/p' config/roller/monitoring/*.yaml | tr '|' '\n' | sort -u)

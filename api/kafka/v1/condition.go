@@ -99,6 +99,10 @@ const (
 	// Source: Strimzi.
 	ReasonInvalidConfig = "InvalidConfig"
 
+	// ReasonUnmanagedBySpec means that spec.managed unmanages the topic, or did when the API server last kept that field. It belongs to
+	// Unmanaged=True, which has no reason if the annotation alone unmanages. Source: docs/decisions/pruned-fields.md.
+	ReasonUnmanagedBySpec = "UnmanagedBySpec"
+
 	// ReasonClusterMismatch means that status.clusterId names another Kafka cluster than the operator's. Neither the
 	// topic nor the rest of the status is touched, and deletion is blocked. Source: docs/decisions/another-cluster.md;
 	// docs/decisions/deletion.md.

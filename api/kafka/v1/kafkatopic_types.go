@@ -38,6 +38,9 @@ type KafkaTopic struct {
 
 // KafkaTopicSpec is the desired state of a topic.
 type KafkaTopicSpec struct {
+	// The numbers of KafkaTopic have 64 bits in Go, because Strimzi's CustomResourceDefinition accepts such numbers: a single one that can't
+	// be decoded would make each list and watch of KafkaTopics fail.
+
 	// The name of the topic in Kafka. When absent this defaults to the name of the resource. It is meant for names that
 	// Kubernetes does not allow, such as __consumer_offsets, and must not be changed later.
 	// +optional
@@ -47,14 +50,16 @@ type KafkaTopicSpec struct {
 	// brokers' default is used for a new topic and an existing topic keeps what it has.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
-	Partitions *int32 `json:"partitions,omitempty"`
+	// +kubebuilder:validation:Format=int32
+	Partitions *int64 `json:"partitions,omitempty"`
 
 	// The number of replicas of each partition. When absent, the brokers' default is used for a new topic and an
 	// existing topic keeps what it has.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=32767
-	Replicas *int32 `json:"replicas,omitempty"`
+	// +kubebuilder:validation:Format=int32
+	Replicas *int64 `json:"replicas,omitempty"`
 
 	// The configuration of the topic, by Kafka's names (retention.ms, cleanup.policy and so on). Values are strings,
 	// numbers, booleans, or lists of these, which Kafka gets joined by commas.
@@ -115,7 +120,8 @@ const (
 type ReplicasChangeStatus struct {
 	// The number of replicas that the change leads to.
 	// +optional
-	TargetReplicas *int32 `json:"targetReplicas,omitempty"`
+	// +kubebuilder:validation:Format=int32
+	TargetReplicas *int64 `json:"targetReplicas,omitempty"`
 
 	// The progress of the change: pending or ongoing. Strimzi's schema lists no other value.
 	// +optional

@@ -1221,12 +1221,12 @@ func (in *KafkaTopicSpec) DeepCopyInto(out *KafkaTopicSpec) {
 	}
 	if in.Partitions != nil {
 		in, out := &in.Partitions, &out.Partitions
-		*out = new(int32)
+		*out = new(int64)
 		**out = **in
 	}
 	if in.Replicas != nil {
 		in, out := &in.Replicas, &out.Replicas
-		*out = new(int32)
+		*out = new(int64)
 		**out = **in
 	}
 	if in.Config != nil {
@@ -2020,7 +2020,7 @@ func (in *ReplicasChangeStatus) DeepCopyInto(out *ReplicasChangeStatus) {
 	*out = *in
 	if in.TargetReplicas != nil {
 		in, out := &in.TargetReplicas, &out.TargetReplicas
-		*out = new(int32)
+		*out = new(int64)
 		**out = **in
 	}
 }

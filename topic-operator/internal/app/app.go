@@ -66,7 +66,8 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return err
 	}
 	defer admin.Close()
-	if err := assemble(ctx, mgr, probes, o, m, admin, credentialsChanged, log); err != nil {
+	reconciler, err := assemble(ctx, mgr, probes, o, m, admin, credentialsChanged, log)
+	if err != nil {
 		return err
 	}
 	log.Info("Starting the topic-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(),
@@ -80,6 +81,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	if err != nil {
 		err = fmt.Errorf("run the manager: %w", err)
 	}
+	reconciler.ReportPending(log)
 	if ctx.Err() == nil {
 		return err // the manager ended before the context: another replica, or the next start, continues
 	}
@@ -138,12 +140,12 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 	return admin, mgr.Add(watcher)
 }
 
-// assemble puts the parts into the manager.
+// assemble puts the parts into the manager, and returns the reconciler.
 func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options, m *metrics.Metrics, admin kafka.Admin,
-	credentialsChanged *notifier, log logr.Logger) error {
+	credentialsChanged *notifier, log logr.Logger) (*controller.Reconciler, error) {
 	recorder := events.New(eventSink(ctx, mgr, o, log), events.DefaultLimits, m.EventDropped)
 	if err := mgr.Add(recorder); err != nil {
-		return err
+		return nil, err
 	}
 	var reconciler *controller.Reconciler
 	again := func(which func(*v1.KafkaTopic) bool) { go requeue(ctx, reconciler, which, log) }
@@ -155,11 +157,11 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 	})
 	fields, err := newSchema(mgr, armed, again, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	namespaces, err := newPolicy(o, m, again, log)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	exec := executor.New(ctx, admin, m, executor.Options{MaxBatch: o.Batch.MaxSize, Linger: o.Batch.MaxLinger, PatientLinger: patientLinger,
 		BusyLinger: busyLinger, BusyEnough: busyEnough, CallTimeout: callTimeout})
@@ -179,17 +181,17 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 	})
 	probes.AddHealthy("passes", reconciler.Healthy)
 	if err := reconciler.SetupWithManager(ctx, mgr, o.Concurrency); err != nil {
-		return err
+		return nil, err
 	}
 	for _, runnable := range []crmanager.Runnable{guard, namespaces, fields} {
 		if err := mgr.Add(runnable); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if o.SkipClusterConfigReview {
-		return nil
+		return reconciler, nil
 	}
-	return mgr.Add(&review{admin: admin, log: log.WithName("review")})
+	return reconciler, mgr.Add(&review{admin: admin, log: log.WithName("review")})
 }
 
 func eventSink(ctx context.Context, mgr ctrl.Manager, o options.Options, log logr.Logger) clientevents.EventRecorder {

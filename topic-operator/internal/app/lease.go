@@ -31,6 +31,9 @@ func identify(o *election.Options) {
 // gathering is how long a read of the Lease waits for others, because the changes of one batch need it at the same moment.
 const gathering = 2 * time.Millisecond
 
+// leaseTimeout bounds a read of the Lease: one that hangs would hold up all later ones.
+const leaseTimeout = 5 * time.Second
+
 // leads returns a function that reads the Lease to check whether this replica holds it. The elector's own state does not suffice: after a
 // replica was suspended, the elector assumes for a while that it still leads.
 func leads(ctx context.Context, api client.Reader, o election.Options) func(context.Context) error {
@@ -39,6 +42,8 @@ func leads(ctx context.Context, api client.Reader, o election.Options) func(cont
 	}
 	var questions atomic.Int64 // a distinct key for each question, so that one batch can hold all of them
 	live := batch.New(ctx, func(n int64) int64 { return n }, func(ctx context.Context, asked []int64) ([]batch.Result[struct{}], error) {
+		ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
+		defer cancel()
 		return make([]batch.Result[struct{}], len(asked)), holdsLease(ctx, api, o)
 	}, batch.Options{Linger: gathering})
 	return func(ctx context.Context) error {

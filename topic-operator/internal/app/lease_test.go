@@ -1,8 +1,10 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,37 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/controller"
 )
+
+// hanging is an API server that does not answer the first request.
+type hanging struct {
+	client.Reader
+	asked bool
+}
+
+func (h *hanging) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if !h.asked {
+		h.asked = true
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return h.Reader.Get(ctx, key, o, opts...)
+}
+
+func TestAReadOfTheLeaseThatHangsHoldsUpNoOther(t *testing.T) {
+	o := election.Options{Enabled: true, Namespace: "n", Name: "l", Identity: "me"}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "l"},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &o.Identity}}
+	api := fake.NewClientBuilder().WithObjects(lease).Build()
+	synctest.Test(t, func(t *testing.T) {
+		ask := leads(t.Context(), &hanging{Reader: api}, o)
+		if err := ask(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the first read: %v", err)
+		}
+		if err := ask(t.Context()); err != nil {
+			t.Errorf("the second read: %v", err)
+		}
+	})
+}
 
 func TestOnlyTheHolderOfTheLeaseLeads(t *testing.T) {
 	o := election.Options{Enabled: true, Namespace: "n", Name: "l"}

@@ -131,7 +131,7 @@ func TestReplicasCountAsTheyWillBeWhenTheReassignmentIsDone(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		adding, removing []int32
-		replicas         int32
+		replicas         int64
 		ready            bool
 	}{
 		{"moved", []int32{7}, []int32{0}, 2, true},

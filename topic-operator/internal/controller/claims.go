@@ -58,6 +58,9 @@ func newClaims(ctx context.Context, cache, api client.Reader, namespaces []strin
 	c := &cachedClaims{cache: cache, api: api}
 	c.live = batch.New(ctx, func(topic string) string { return topic },
 		func(ctx context.Context, topics []string) ([]batch.Result[[]v1.KafkaTopic], error) {
+			// A request that hangs would hold up all later ones, and nobody uses an answer that is older.
+			ctx, cancel := context.WithTimeout(ctx, maxAgeOfFacts)
+			defer cancel()
 			return c.claimants(ctx, namespaces, topics)
 		}, batch.Options{Linger: gathering})
 	return c

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -147,4 +151,38 @@ func TestObjectsAreLookedAtAgainWhenSomethingOutsideOfThemChanges(t *testing.T) 
 	w.Expect(w.r.Requeue(t.Context(), func(kt *v1.KafkaTopic) bool { return kt.Name == "a" })).To(Succeed())
 	w.Eventually(w.conditions("a")).Should(haveConditions("Ready=False PolicyViolation: not yours"))
 	w.Expect(w.kafka.took()).To(BeEmpty())
+}
+
+// hanging is an API server that does not answer the first list.
+type hanging struct {
+	client.Reader
+	asked bool
+}
+
+func (h *hanging) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	if !h.asked {
+		h.asked = true
+		<-ctx.Done()
+	}
+	return ctx.Err()
+}
+
+// nothing is a cache and an API server without objects.
+type nothing struct{ client.Reader }
+
+func (nothing) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
+
+func (nothing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{}, "")
+}
+
+func TestAListThatHangsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		c := newClaims(t.Context(), nothing{}, &hanging{Reader: nothing{}}, nil)
+		_, _, err := c.Now(t.Context(), types.NamespacedName{}, "a")
+		g.Expect(err).To(MatchError(context.DeadlineExceeded))
+		_, _, err = c.Now(t.Context(), types.NamespacedName{}, "a")
+		g.Expect(err).NotTo(HaveOccurred())
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/policy"
 )
 
 // attempt returns a transport error like a real client's, which names another address for each attempt.
@@ -172,4 +174,25 @@ func TestABrokenObjectHarmsNoOther(t *testing.T) {
 	w.pass("good")
 	w.Expect(w.get("bad")).To(failWith(v1.ReasonKafkaError, "InvalidConfigurationException: no"))
 	w.Expect(w.get("good")).To(beReady())
+}
+
+// The API server stores at most 1.5 MiB of an object.
+func TestLongTextsAreReported(t *testing.T) {
+	p, err := policy.Parse([]byte("policy: [{namespace: others, topicNamePrefixes: [x]}, {namespace: all, otherTopics: true}]"))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	w := newWorld(t, func(s *setup) {
+		s.Violation = func(namespace, topic string) string {
+			if topic == "b" {
+				return ""
+			}
+			return p.Check(namespace, topic).Message()
+		}
+	})
+	long := strings.Repeat("x", 600_000)
+	for name, c := range map[string]change{"a": named(long), "b": config("k", `{"a":"`+long+`"}`)} {
+		w.create(name, c)
+		w.pass(name)
+	}
+	w.Expect(w.get("a").Status.Conditions).To(ContainElement(HaveField("Reason", v1.ReasonPolicyViolation)))
+	w.Expect(w.get("b").Status.Conditions).To(ContainElement(HaveField("Reason", v1.ReasonInternalError)))
 }

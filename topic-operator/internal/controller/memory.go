@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
@@ -78,6 +79,9 @@ type mismatch struct {
 	// looks counts the passes since then; at is the time of the last one.
 	looks int
 	at    time.Time
+	// version is the object's resourceVersion in the last pass, and quiet counts the passes that found it unchanged.
+	version string
+	quiet   int
 }
 
 // disbelief is a version of an object that was read while another CustomResourceDefinition dropped fields.
@@ -222,14 +226,23 @@ func (m *memory) noteMismatch(object types.UID, generation int64) {
 }
 
 // mismatched counts a pass over an object of another cluster. It returns whether the status already reports the mismatch for this
-// generation, and by how much to postpone the next pass. The delay doubles with each pass, up to longest, as long as nothing changes.
-func (m *memory) mismatched(object types.UID, generation int64, interval time.Duration) (reported bool, later time.Duration) {
-	const longest = 3 // number of doublings
-	m.note(object, func(o *objectMemory) {
-		if was := o.mismatch; was != nil && was.reported == generation {
-			o.mismatch = &mismatch{reported: generation, looks: was.looks + 1, at: m.now()}
-			reported, later = true, interval*time.Duration(1<<min(o.mismatch.looks, longest))-interval
+// generation, and by how much to postpone the next pass. The delay doubles with each pass, up to longest, as long as nothing changes. If
+// nobody writes to the object for calm passes, the report counts as overwritten by an operator that is gone.
+func (m *memory) mismatched(kt *v1.KafkaTopic, interval time.Duration) (reported bool, later time.Duration) {
+	const longest, calm = 3, 8 // longest is the number of doublings
+	m.note(kt.UID, func(o *objectMemory) {
+		was := o.mismatch
+		if was == nil || was.reported != kt.Generation {
+			return
 		}
+		now := &mismatch{reported: kt.Generation, looks: was.looks + 1, at: m.now(), version: kt.ResourceVersion}
+		if was.version == now.version {
+			now.quiet = was.quiet + 1
+		}
+		if reported = now.quiet < calm; !reported {
+			now.quiet = 0
+		}
+		o.mismatch, later = now, interval*time.Duration(1<<min(now.looks, longest))-interval
 	})
 	return reported, later
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -40,4 +41,36 @@ func TestAMismatchIsReportedAgainWhenItWasOverwritten(t *testing.T) {
 			w.Expect(w.get("a")).To(haveConditions(ofAnother))
 		})
 	}
+}
+
+// An operator that overwrote the report and is gone fights no more.
+func TestAMismatchIsReportedAgainWhenNobodyWritesAnyMore(t *testing.T) {
+	w := newWorld(t)
+	w.create("a")
+	w.status("a", func(s *v1.KafkaTopicStatus) { s.TopicName, s.ClusterID = "a", otherID })
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveConditions(ofAnother))
+	// until lets passes run until the mismatch is reported, and returns how long that took.
+	until := func() (took time.Duration) {
+		for took < longMemory {
+			next := w.pass("a").RequeueAfter
+			if w.get("a").Status.Conditions[0].Reason == v1.ReasonClusterMismatch {
+				return took
+			}
+			w.clock.step(next)
+			took += next
+		}
+		return took
+	}
+	theirs := func(s *v1.KafkaTopicStatus) {
+		s.Conditions = []v1.Condition{{Type: v1.ConditionReady, Status: v1.ConditionTrue}}
+	}
+	for range 3 { // each time that the other operator fights back
+		w.status("a", theirs)
+		w.Expect(until()).To(BeNumerically("~", 100*time.Minute, 40*time.Minute))
+	}
+	w.requests.took()
+	w.clock.step(longMemory / 2)
+	w.pass("a")
+	w.Expect(w.requests.took()).To(BeEmpty(), "the report is there")
 }

@@ -269,6 +269,9 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 		if !has("Unmanaged", "True") || s.TopicName != "" || s.TopicID != "" || s.ClusterID != "" {
 			w.fail("%s is not let go: %s", key, modelStatus(kt))
 		}
+		if kt.Spec.Managed != nil && !modelUnmanagedBySpec(kt) {
+			w.fail("%s does not say that spec.managed unmanages it: %s", key, modelStatus(kt))
+		}
 	case modelPaused(kt):
 		if !has("ReconciliationPaused", "True") || s.TopicID != "" {
 			w.fail("%s does not pause: %s", key, modelStatus(kt))

@@ -120,9 +120,10 @@ func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) boo
 	return true
 }
 
-// managed reports whether an object counts as managed. One that was unmanaged when the API server began to drop spec.managed does not.
+// managed reports whether an object counts as managed. One that spec.managed unmanaged when the API server began to drop it does not.
 func (w *model) managed(kt *v1.KafkaTopic) bool {
-	return modelManaged(kt) && (!w.server.prunes || kt.Annotations["strimzi.io/managed"] == "true" || !modelSays(kt, "Unmanaged"))
+	return modelManaged(kt) && (!w.server.prunes || kt.Annotations["strimzi.io/managed"] == "true" ||
+		!modelUnmanagedBySpec(kt))
 }
 
 // stored returns the object as the API server stores it, with the fields that the CustomResourceDefinition hides.
@@ -133,9 +134,11 @@ func (w *model) stored(kt *v1.KafkaTopic) *v1.KafkaTopic {
 	return kt
 }
 
-// modelSays reports whether a condition of an object is true.
-func modelSays(kt *v1.KafkaTopic, condition string) bool {
-	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return c.Type == condition && c.Status == "True" })
+// modelUnmanagedBySpec reports whether the status of an object says that spec.managed unmanages it.
+func modelUnmanagedBySpec(kt *v1.KafkaTopic) bool {
+	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
+		return c.Type == "Unmanaged" && c.Status == "True" && c.Reason == "UnmanagedBySpec"
+	})
 }
 
 // all returns the existing objects.

@@ -219,7 +219,7 @@ func (w *model) createObject(s modelStep) {
 	}
 }
 
-func shown(n *int32) string {
+func shown(n *int64) string {
 	if n == nil {
 		return "default"
 	}
@@ -229,7 +229,7 @@ func shown(n *int32) string {
 // shape sets the specification of an object.
 func shape(kt *v1.KafkaTopic, arg int) {
 	kt.Spec.Partitions, kt.Spec.Config, kt.Spec.Replicas = nil, nil, nil
-	if n := pick(arg, 0, int32(0), 1, 2, 3); n > 0 {
+	if n := pick(arg, 0, int64(0), 1, 2, 3); n > 0 {
 		kt.Spec.Partitions = &n
 	}
 	if value := pick(arg, 2, "", "1000", "2000", "3000"); value != "" {
@@ -239,7 +239,7 @@ func shape(kt *v1.KafkaTopic, arg int) {
 	case 1:
 		kt.Spec.Managed = new(bool)
 	case 2:
-		kt.Spec.Replicas = new(int32(2)) // more replicas than a cluster has brokers
+		kt.Spec.Replicas = new(int64(2)) // more replicas than a cluster has brokers
 	}
 }
 

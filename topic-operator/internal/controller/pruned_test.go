@@ -31,11 +31,25 @@ func newDroppingWorld(t *testing.T, d *dropping, changes ...func(*setup)) *world
 
 // unmanagedOnce creates an object whose status says Unmanaged, while its specification reads as managed.
 func (w *world) unmanagedOnce(name string) {
-	w.create(name, abandon, finalizers(v1.FinalizerTopicOperator))
+	w.create(name, managed(false), finalizers(v1.FinalizerTopicOperator))
 	w.pass(name)
-	w.Expect(w.get(name)).To(haveConditions("Unmanaged=True"))
-	w.update(name, manage)
+	w.Expect(w.get(name)).To(haveConditions("Unmanaged=True UnmanagedBySpec: spec.managed is false"))
+	w.update(name, func(kt *v1.KafkaTopic) { kt.Spec.Managed = nil })
 	w.kafka.put(name, 1, 1, map[string]string{"k": "theirs"})
+}
+
+// staysUnmanaged is the condition of an object that spec.managed unmanaged, according to its status alone.
+var staysUnmanaged = And(HaveField("Type", v1.ConditionUnmanaged), HaveField("Status", v1.ConditionTrue),
+	HaveField("Reason", v1.ReasonUnmanagedBySpec), HaveField("Message", ContainSubstring(`strimzi.io/managed="true"`)))
+
+func TestTheAnnotationCountsWhileSpecManagedIsDropped(t *testing.T) {
+	w := newDroppingWorld(t, &dropping{managed: true})
+	w.create("a", abandon)
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveConditions("Unmanaged=True"))
+	w.update("a", manage)
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
 }
 
 func TestAnObjectThatWasUnmanagedStaysSoWhileSpecManagedIsDropped(t *testing.T) {
@@ -45,7 +59,16 @@ func TestAnObjectThatWasUnmanagedStaysSoWhileSpecManagedIsDropped(t *testing.T) 
 			w.unmanagedOnce("a")
 			w.pass("a")
 			w.Expect(w.kafka.config("a")).To(HaveKey("k"))
-			w.Expect(w.get("a")).To(haveConditions("Unmanaged=True"))
+			w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged))
+			w.Expect(w.sink.took()).To(ContainElement(And(HavePrefix("Warning Unmanaged: "), ContainSubstring(`strimzi.io/managed="true"`))))
+			w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("stays unmanaged")))
+			w.pass("a")
+			w.Expect(w.sink.took()).To(BeEmpty(), "it was told")
+			w.update("a", abandon)
+			w.pass("a")
+			w.update("a", manage)
+			w.pass("a")
+			w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged), "the annotation says nothing about spec.managed")
 
 			w.delete("a")
 			for range 2 { // the second pass reads the first one's report
@@ -54,7 +77,7 @@ func TestAnObjectThatWasUnmanagedStaysSoWhileSpecManagedIsDropped(t *testing.T) 
 				w.Expect(w.kafka.get("a")).NotTo(BeNil())
 				w.Expect(w.get("a").Status.Conditions).To(ContainElements(
 					And(HaveField("Reason", v1.ReasonNotReadyForDeletion), HaveField("Message", ContainSubstring("drops spec.managed"))),
-					HaveField("Type", v1.ConditionUnmanaged)))
+					staysUnmanaged))
 			}
 			w.update("a", annotation(v1.AnnotationManaged, "false"))
 			w.pass("a")

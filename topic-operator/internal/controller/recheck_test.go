@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -36,6 +38,7 @@ func TestADeletionThatIsNotWantedAnyMoreWhenKafkaIsThereIsNotMade(t *testing.T) 
 		"not selected any more":   {do: func(w *world) { w.update("a", noLabel(v1.LabelCluster)) }, stays: true},
 		"of another cluster":      {do: func(w *world) { w.status("a", func(s *v1.KafkaTopicStatus) { s.ClusterID = otherID }) }, stays: true},
 		"let go by hand":          {do: func(w *world) { w.update("a", finalizers()) }},
+		"forbidden by the policy": {do: func(w *world) { w.r.options.Violation = func(string, string) string { return "theirs" } }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, onlySelected)
@@ -160,4 +163,37 @@ func TestWithoutFinalizersATopicThatIsClaimedMeanwhileStaysAndIsToldOf(t *testin
 	w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("Topic 'a' stays in Kafka: it is also managed by " + w.ns + "/b")))
 	w.pass("a")
 	w.Expect(w.kafka.asks(deleteCall, "")()).To(BeZero())
+}
+
+// suspended stands for an operator that is suspended right after the API server's answer.
+type suspended struct {
+	Claims
+	clock *clock
+}
+
+func (s *suspended) Now(ctx context.Context, key types.NamespacedName, topic string) (*v1.KafkaTopic, []v1.KafkaTopic, error) {
+	object, claimants, err := s.Claims.Now(ctx, key, topic)
+	s.clock.step(maxAgeOfFacts + time.Second)
+	return object, claimants, err
+}
+
+func TestAnAnswerThatIsOldAllowsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.ready("b")
+	w.delete("a")
+	w.update("b", config("k", `1`))
+	claims := w.r.options.Claims
+	w.r.options.Claims = &suspended{claims, w.clock}
+	for _, name := range []string{"a", "b"} {
+		_, err := w.tryPass(t.Context(), name)
+		w.Expect(err).To(MatchError(ContainSubstring("the API server's answer is 6s old")))
+	}
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+	w.Expect(w.kafka.config("b")).To(BeEmpty())
+	w.r.options.Claims = claims
+	w.pass("a")
+	w.pass("b")
+	w.Expect(w.kafka.get("a")).To(BeNil())
+	w.Expect(w.kafka.config("b")).To(Equal(map[string]string{"k": "1"}))
 }

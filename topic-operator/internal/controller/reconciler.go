@@ -163,7 +163,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		return r.release(ctx, p, d)
 	case ownership.MarkUnmanaged:
 		r.memory.forgetCreation(p.kt.UID)
-		return report(topic.Outcome{State: topic.Unmanaged}), nil
+		return report(topic.Outcome{State: topic.Unmanaged, Why: ownership.WhyUnmanaged(p.kt, p.facts.Object)}), nil
 	case ownership.MarkPaused:
 		// The status keeps the name of the topic for an object that was paused from the start (Strimzi;
 		// docs/decisions/unmanaged-and-paused.md).

@@ -17,12 +17,14 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		r.events.Warning(reference(p.kt), d.Refusal.Reason, "Delete", d.Refusal.Message)
 		return report(o)
 	}
-	o.StillUnmanaged = p.facts.Object.Doubtful
+	if p.facts.Object.Doubtful {
+		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
+	}
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return report(o)
 	}
-	// The status belongs to another operator, which will correct it. So the operator reports the mismatch once for each generation
-	// (docs/decisions/another-cluster.md).
+	// The status belongs to another operator, which will correct it. So the operator reports the mismatch once for each generation, and again
+	// if nobody has written for long (docs/decisions/another-cluster.md).
 	o.ConditionsOnly = true
 	if made := p.facts.Object.Made; made != nil && d.Refusal.Advice != "" {
 		o.Failure.Advice += ". Topic '" + made.Name + "' was created in this cluster before that, and is kept"
@@ -31,7 +33,7 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		r.memory.forgetMismatch(p.kt.UID) // the status will change now, whether the answer to the write arrives or not
 		return report(o)
 	}
-	reported, later := r.memory.mismatched(p.kt.UID, p.kt.Generation, r.options.Interval)
+	reported, later := r.memory.mismatched(p.kt, r.options.Interval)
 	v := verdict{outcome: &o, postpone: later}
 	if reported && isReconciled(p.kt) {
 		v.then = known

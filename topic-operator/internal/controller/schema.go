@@ -23,7 +23,7 @@ func (r *Reconciler) own(c ownership.Cluster) ownership.Cluster {
 	return c
 }
 
-// doubtful reports whether an object that reads as managed may be an unmanaged one whose spec.managed the API server drops. It asks the API
+// doubtful reports whether an object without spec.managed may be an unmanaged one whose spec.managed the API server drops. It asks the API
 // server, for such objects only; without an answer it returns true.
 func (r *Reconciler) doubtful(ctx context.Context, kt *v1.KafkaTopic) bool {
 	if !ownership.WasUnmanaged(kt) {

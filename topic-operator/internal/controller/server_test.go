@@ -55,28 +55,48 @@ func startServer() error {
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme)); err != nil {
 		return err
 	}
+	var err error
+	server, err = newServer("config", "crd", "bases")
+	return err
+}
+
+// newServer starts an API server with the CustomResourceDefinitions of a folder of the repository.
+func newServer(folder ...string) (*envtest.Environment, error) {
 	root, err := assets.Root()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	binaries := os.Getenv("KUBEBUILDER_ASSETS")
 	if binaries == "" {
 		if binaries, err = assets.Dir(context.Background(), "controlplane", os.Stderr); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	env := &envtest.Environment{
 		BinaryAssetsDirectory:    binaries,
-		CRDDirectoryPaths:        []string{filepath.Join(root, "config", "crd", "bases")},
+		CRDDirectoryPaths:        []string{filepath.Join(append([]string{root}, folder...)...)},
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
-	if _, err := env.Start(); err != nil {
-		return err
+	_, err = env.Start()
+	return env, err
+}
+
+// strimziServer makes the test use an API server of its own, which has Strimzi's CustomResourceDefinition.
+func strimziServer(t *testing.T) func(*setup) {
+	t.Helper()
+	needServer(t)
+	env, err := newServer("e2e", "apitest", "testdata", "strimzi-v1-crd")
+	if err != nil {
+		t.Fatalf("start an API server: %v", err)
 	}
-	server = env
-	return nil
+	t.Cleanup(func() {
+		if err := env.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(s *setup) { s.server = env }
 }
 
 // needServer skips the test without an API server; in CI that is a failure.

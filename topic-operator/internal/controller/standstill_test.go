@@ -79,13 +79,15 @@ func TestAnUnmanagedKafkaTopicTouchesNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		change
-	}{{"annotation", abandon}, {"spec", managed(false)}, {"both, and paused",
-		func(kt *v1.KafkaTopic) { abandon(kt); managed(false)(kt); pause(kt) }}} {
+		condition string
+	}{{"annotation", abandon, "Unmanaged=True"}, {"spec", managed(false), "Unmanaged=True UnmanagedBySpec: spec.managed is false"},
+		{"both, and paused", func(kt *v1.KafkaTopic) { abandon(kt); managed(false)(kt); pause(kt) },
+			"Unmanaged=True UnmanagedBySpec: spec.managed is false"}} {
 		t.Run(c.name+" from the start", func(t *testing.T) {
 			w := newWorld(t)
 			w.create("a", c.change)
 			w.pass("a")
-			w.Expect(w.get("a")).To(And(haveConditions("Unmanaged=True"), observed(), claim("", "")))
+			w.Expect(w.get("a")).To(And(haveConditions(c.condition), observed(), claim("", "")))
 			w.Expect(w.get("a").Finalizers).To(BeEmpty())
 			w.Expect(w.kafka.took()).To(BeEmpty())
 			w.requests.took()
@@ -103,7 +105,7 @@ func TestAnUnmanagedKafkaTopicTouchesNothing(t *testing.T) {
 			w.ready("a", config("k", `1`))
 			w.update("a", c.change, config("k", `2`))
 			w.pass("a")
-			w.Expect(w.get("a")).To(And(haveConditions("Unmanaged=True"), observed(), claim("", "")))
+			w.Expect(w.get("a")).To(And(haveConditions(c.condition), observed(), claim("", "")))
 			w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
 			w.Expect(w.kafka.took()).To(BeEmpty())
 			w.Expect(w.sink.took()).To(Equal([]string{"Normal Unmanaged: The topic is not managed by this KafkaTopic and stays as it is in Kafka"}))

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
@@ -133,7 +134,11 @@ func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, befo
 	case o.State == topic.Paused && !hasCondition(before, v1.ConditionReconciliationPaused, v1.ConditionTrue, topic.Refusal{}):
 		r.events.Normal(ref, v1.ConditionReconciliationPaused, "Pause",
 			"Reconciliation is paused by the annotation "+v1.AnnotationPauseReconciliation)
-	case o.State == topic.Unmanaged && !hasCondition(before, v1.ConditionUnmanaged, v1.ConditionTrue, topic.Refusal{}):
+	case o.State == topic.Unmanaged && hasCondition(before, v1.ConditionUnmanaged, v1.ConditionTrue, o.Why):
+	case o.State == topic.Unmanaged && p.facts.Object.Managed:
+		logging.Warn(p.log, "The KafkaTopic stays unmanaged", "topic", p.facts.Object.Topic(), "message", o.Why.Message)
+		r.events.Warning(ref, v1.ConditionUnmanaged, "Unmanage", "The KafkaTopic stays unmanaged: "+o.Why.Message)
+	case o.State == topic.Unmanaged:
 		r.events.Normal(ref, v1.ConditionUnmanaged, "Unmanage", "The topic is not managed by this KafkaTopic and stays as it is in Kafka")
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -8,6 +9,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 )
 
 // vanish deletes an object and delivers the deletion to the reconciler, as its watch does.
@@ -221,4 +223,25 @@ func TestWithoutFinalizersTheTopicOfSeveralClaimantsStays(t *testing.T) {
 	w.Expect(w.kafka.get("t")).NotTo(BeNil())
 	w.pass("b")
 	w.Expect(w.get("b")).To(haveConditions("Ready=True"))
+}
+
+func TestWhatIsStillToBeDeletedAtTheEndIsNamed(t *testing.T) {
+	w := newWorld(t, withoutFinalizers)
+	for name, change := range map[string]change{"a": named("t"), "b": named("u")} {
+		w.create(name, change)
+		w.pass(name)
+	}
+	id := w.get("a").Status.TopicID
+	w.kafka.hook(func(context.Context, string, string) error { return attempt(1) })
+	w.vanish("a")
+	w.pass("a")
+	w.logged.took()
+	w.r.ReportPending(logging.New(w.logged, logging.Options{}))
+	w.Expect(w.logged.took()).To(ConsistOf(And(ContainSubstring("level=WARN"), ContainSubstring("KafkaTopic="+w.ns+"/a topic=t topicId="+id+
+		" clusterId="+ownID))))
+
+	w.kafka.hook(nil)
+	w.pass("a")
+	w.r.ReportPending(logging.New(w.logged, logging.Options{}))
+	w.Expect(w.logged.took()).To(BeEmpty())
 }

@@ -23,8 +23,8 @@ func kafkaTopic(ns, name string, changes ...change) *v1.KafkaTopic {
 	return kt
 }
 
-func partitions(n int32) change { return func(kt *v1.KafkaTopic) { kt.Spec.Partitions = &n } }
-func replicas(n int32) change   { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
+func partitions(n int64) change { return func(kt *v1.KafkaTopic) { kt.Spec.Partitions = &n } }
+func replicas(n int64) change   { return func(kt *v1.KafkaTopic) { kt.Spec.Replicas = &n } }
 func named(name string) change  { return func(kt *v1.KafkaTopic) { kt.Spec.TopicName = &name } }
 func managed(yes bool) change   { return func(kt *v1.KafkaTopic) { kt.Spec.Managed = &yes } }
 func noSpec(kt *v1.KafkaTopic)  { kt.Spec = nil }

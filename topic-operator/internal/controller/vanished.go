@@ -3,6 +3,7 @@ package controller
 import (
 	"sync"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -54,6 +55,16 @@ func (r *Reconciler) reportMissed(kt *v1.KafkaTopic) {
 	r.events.Warning(reference(kt), "Missed", "Delete", text+": '"+ownership.ClaimedName(kt)+"'")
 }
 
+// ReportPending logs the topics that were to be deleted after their objects vanished, and were not. Only this operator's memory has them,
+// so call it when the operator has stopped.
+func (r *Reconciler) ReportPending(log logr.Logger) {
+	for key, kt := range r.vanish.pending() {
+		logging.Warn(log, "The operator ends before it deleted the topic of a KafkaTopic that was deleted without a finalizer: the topic "+
+			"stays in Kafka", "KafkaTopic", key.String(), "topic", ownership.ClaimedName(kt), "topicId", kt.Status.TopicID, "clusterId",
+			kt.Status.ClusterID)
+	}
+}
+
 // tombstones contains what matters of each name after its object vanished.
 type tombstones struct {
 	mu    sync.Mutex
@@ -82,6 +93,19 @@ func (t *tombstones) get(key types.NamespacedName) *v1.KafkaTopic {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.names[key].object
+}
+
+// pending returns the objects whose topics have to be deleted.
+func (t *tombstones) pending() map[types.NamespacedName]*v1.KafkaTopic {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pending := map[types.NamespacedName]*v1.KafkaTopic{}
+	for key, n := range t.names {
+		if n.object != nil {
+			pending[key] = n.object
+		}
+	}
+	return pending
 }
 
 // ends records that the watch delivered an object's deletion. It reports whether a pass, which may be ahead, has read its successor.

@@ -183,7 +183,7 @@ func TestOfTwoOperatorsOneActsAndTheOtherTakesOver(t *testing.T) {
 func TestATopicIsMadeAndDeletedManyTimes(t *testing.T) {
 	w := newWorld(t, untimed)
 	w.start(w.kafka)
-	for i := range int32(10) {
+	for i := range int64(10) {
 		w.create("a", partitions(i+1))
 		w.Eventually(w.readyNames).Should(Equal([]string{"a"}))
 		w.Expect(w.kafka.partitions("a")).To(BeEquivalentTo(i + 1))

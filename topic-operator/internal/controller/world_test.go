@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -54,22 +55,26 @@ type world struct {
 type setup struct {
 	Options
 	metrics metrics.Options
-	config  func() *rest.Config
+	// server is the API server, and config returns the operator's configuration for it; nil has all rights.
+	server *envtest.Environment
+	config func() *rest.Config
 }
 
 func newWorld(t *testing.T, changes ...func(*setup)) *world {
 	t.Helper()
-	a := admin(t)
-	w := &world{WithT: NewWithT(t), t: t, admin: a, ns: newNamespace(t, a), kafka: newFakeKafka(), clock: newClock(),
+	needServer(t)
+	w := &world{WithT: NewWithT(t), t: t, kafka: newFakeKafka(), clock: newClock(),
 		sink: newSink(), registry: prometheus.NewRegistry(), requests: &requests{}, logged: &logged{}}
 	s := setup{
 		Options: Options{Selects: func(map[string]string) bool { return true }, Interval: interval, UseFinalizers: true, Now: w.clock.now},
-		config:  func() *rest.Config { return server.Config },
+		server:  server,
 	}
-	s.Namespaces = []string{w.ns}
 	for _, change := range changes {
 		change(&s)
 	}
+	w.admin = clientOf(t, s.server.Config)
+	w.ns = newNamespace(t, w.admin)
+	s.Namespaces = []string{w.ns}
 	w.cluster = &ownCluster{Cluster: ownership.Cluster{ID: ownID}}
 	if s.Identity == nil {
 		s.Identity = w.cluster
@@ -89,7 +94,10 @@ func newWorld(t *testing.T, changes ...func(*setup)) *world {
 
 // config returns the reconciler's configuration for the API server.
 func (w *world) config() *rest.Config {
-	config := rest.CopyConfig(w.setup.config())
+	config := rest.CopyConfig(w.setup.server.Config)
+	if w.setup.config != nil {
+		config = rest.CopyConfig(w.setup.config())
+	}
 	config.QPS = -1
 	config.Wrap(w.requests.wrap)
 	return config

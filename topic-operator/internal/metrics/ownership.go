@@ -53,7 +53,7 @@ func newOwnershipFigures(o Options) *ownershipFigures {
 		blocking: gauge("strimzi_deletions_blocked",
 			"Resources whose deletion is currently blocked because the topic does not provably belong to them, by reason"),
 		armed: flag("strimzi_cluster_id_protection_armed",
-			"1 if the id of the Kafka cluster is known, so that KafkaTopics of other clusters are recognized; otherwise 0"),
+			"1 if the id of the Kafka cluster is known and KafkaTopics can store it, so that those of other clusters are recognized; otherwise 0"),
 		changed: flag("strimzi_kafka_cluster_changed", "1 while Kafka answers with another cluster id than at the start; otherwise 0"),
 		rejected: flag("strimzi_namespace_policy_rejected",
 			"1 while the latest namespace policy is rejected and an older one is in force; otherwise 0"),

@@ -43,8 +43,8 @@ type Object struct {
 	// Vanished means that the object no longer exists in Kubernetes, and its topic has to be deleted (the mode without finalizers).
 	Vanished        bool
 	Managed, Paused bool
-	// Doubtful means that it is unknown whether the object is managed: its status is that of an unmanaged one, its specification reads as
-	// managed, and the API server drops spec.managed, or may do so.
+	// Doubtful means that it is unknown whether spec.managed is false: it was according to the status, it is missing, and the API server
+	// drops it, or may do so.
 	Doubtful bool
 	// Asks is the name of the topic in the specification.
 	Asks string
@@ -100,12 +100,12 @@ type Cluster struct {
 // protects reports whether clusters can be distinguished: the own one is known, and the API server stores its id.
 func (c Cluster) protects() bool { return c.ID != "" && !c.Unstorable }
 
-// WasUnmanaged reports whether a KafkaTopic reads as managed, has the status of an unmanaged one, and is not explicitly managed. Most
-// likely it is managed again; but it looks the same if the API server drops spec.managed.
+// WasUnmanaged reports whether a KafkaTopic has no spec.managed, while its status says that it was false, and the annotation does not
+// manage it explicitly. Most likely it is managed again; but it looks the same if the API server drops spec.managed.
 func WasUnmanaged(kt *v1.KafkaTopic) bool {
-	return kt.IsManaged() && kt.Annotations[v1.AnnotationManaged] != "true" &&
+	return (kt.Spec == nil || kt.Spec.Managed == nil) && kt.Annotations[v1.AnnotationManaged] != "true" &&
 		slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool {
-			return c.Type == v1.ConditionUnmanaged && c.Status == v1.ConditionTrue
+			return c.Type == v1.ConditionUnmanaged && c.Status == v1.ConditionTrue && c.Reason == v1.ReasonUnmanagedBySpec
 		})
 }
 

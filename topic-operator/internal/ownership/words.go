@@ -55,11 +55,26 @@ func (f Facts) unknownCluster() topic.Refusal {
 			unmanageToRelease)}
 }
 
+// WhyUnmanaged returns the reason and message of the condition Unmanaged; both are empty if the annotation alone unmanages, as with
+// Strimzi.
+func WhyUnmanaged(kt *v1.KafkaTopic, o Object) topic.Refusal {
+	switch {
+	case o.Doubtful:
+		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec,
+			Message: "spec.managed was false and is missing now, and the API server drops it, or does not say whether it does. To manage topic '" +
+				kafka.Excerpt(o.Topic()) + `', annotate the KafkaTopic with strimzi.io/managed="true", or apply this operator's ` +
+				"CustomResourceDefinition again"}
+	case kt.Spec != nil && kt.Spec.Managed != nil && !*kt.Spec.Managed:
+		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec, Message: "spec.managed is false"}
+	}
+	return topic.Refusal{}
+}
+
 func doubtful(o Object) topic.Refusal {
 	return topic.Refusal{Reason: v1.ReasonNotReadyForDeletion,
 		Message: fmt.Sprintf("KafkaTopic is not ready for deletion: it was unmanaged, and the CustomResourceDefinition of KafkaTopics drops "+
 			"spec.managed, so the operator does not know whether to keep topic '%s'. %s. To delete the topic as well, annotate the KafkaTopic "+
-			"with strimzi.io/managed=\"true\"", o.Topic(), unmanageToRelease)}
+			"with strimzi.io/managed=\"true\"", kafka.Excerpt(o.Topic()), unmanageToRelease)}
 }
 
 func retargeted(o Object) topic.Refusal {

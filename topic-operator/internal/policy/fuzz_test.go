@@ -83,7 +83,7 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		message := v.Message()
-		if v.Owner != owners[0] || message != p.Check(namespace, topic).Message() || !strings.Contains(message, "'"+topic+"'") {
+		if v.Owner != owners[0] || message != p.Check(namespace, topic).Message() || !strings.Contains(message, "'"+kafka.Excerpt(topic)+"'") {
 			t.Errorf("%+v: %s", v, message)
 		}
 		if kafka.IsTopicName(topic) && !strings.HasPrefix(topic, v.Entry) {

@@ -1,6 +1,10 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
+)
 
 // Violation describes that a namespace may not manage a topic, which one may, and why.
 type Violation struct {
@@ -20,11 +24,11 @@ func (v *Violation) Message() string {
 	if v.Rule == RuleNone {
 		return fmt.Sprintf("Topic '%s' can't be managed from namespace '%s', nor from any other (namespace policy: %s): rename the topic, or "+
 			"change the policy",
-			v.Topic, v.Namespace, because(v.Rule, v.Entry))
+			kafka.Excerpt(v.Topic), v.Namespace, because(v.Rule, v.Entry))
 	}
 	return fmt.Sprintf("Topic '%s' can be managed from namespace '%s' only (namespace policy: %s), not from '%s': move the KafkaTopic "+
 		"there, rename the topic, or change the policy",
-		v.Topic, v.Owner, because(v.Rule, v.Entry), v.Namespace)
+		kafka.Excerpt(v.Topic), v.Owner, because(v.Rule, v.Entry), v.Namespace)
 }
 
 // because describes the entry of the policy that decides.

@@ -17,6 +17,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/exit"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
 const (
@@ -110,9 +111,12 @@ func (f *command) run(ctx context.Context, c client.Client, namespace string, se
 	}
 	released := 0
 	err = freeAll(ctx, c, topics, func(kt *v1.KafkaTopic, err error) {
-		if err == nil {
+		switch {
+		case err == nil:
 			released++
-			fmt.Fprintf(stdout, "released %s/%s, topic %s stays in Kafka\n", kt.Namespace, kt.Name, kt.TopicName())
+			fmt.Fprintf(stdout, "released %s/%s, topic %s stays in Kafka\n", kt.Namespace, kt.Name, ownership.ClaimedName(kt))
+		case errors.Is(err, errReplaced):
+			fmt.Fprintf(stdout, "replaced %s/%s, nothing was changed: %v\n", kt.Namespace, kt.Name, err)
 		}
 	})
 	if err != nil {
@@ -130,7 +134,7 @@ func show(w io.Writer, topics []v1.KafkaTopic) {
 		if kt.DeletionTimestamp != nil {
 			since = kt.DeletionTimestamp.UTC().Format("2006-01-02T15:04:05Z")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kt.Namespace, kt.Name, kt.TopicName(), since)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kt.Namespace, kt.Name, ownership.ClaimedName(kt), since)
 	}
 	_ = table.Flush() // a closed terminal needs no table
 }

@@ -11,13 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 )
 
 // Leaver selects the KafkaTopics to release (docs/decisions/leaving.md) when the operator stops: those in terminating namespaces, and those
@@ -25,7 +25,7 @@ import (
 // would release them then.
 //
 // It runs on the leader, where it records the Kafkas that exist: one that no longer exists at the end was deleted, and one that never
-// existed proves nothing. Without permission to read Kafkas, it checks only namespaces.
+// existed proves nothing. Where it may not read Kafkas, or there is no such kind, it checks only namespaces.
 type Leaver struct {
 	// Client reads from and writes to the API server, without a cache.
 	Client client.Client
@@ -48,11 +48,11 @@ func (l *Leaver) Start(ctx context.Context) error {
 	l.mu.Lock()
 	l.leads = true
 	l.mu.Unlock()
+	reported := false
 	for {
-		if err := l.note(ctx); apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
-			l.Log.V(1).Info("Failed to list Kafkas: KafkaTopics are not released when their Kafka is deleted", "reason", err.Error())
-			<-ctx.Done()
-			return nil
+		if err := l.note(ctx); err != nil && ctx.Err() == nil && !reported {
+			reported = true
+			l.Log.Info("Failed to list all Kafkas: KafkaTopics of the others are not released when their Kafka is deleted", "reason", err.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -117,11 +117,15 @@ func (l *Leaver) Leave(ctx context.Context) error {
 	}
 	return freeAll(ctx, l.Client, topics, func(kt *v1.KafkaTopic, err error) {
 		name := kt.Namespace + "/" + kt.Name
-		if err != nil {
+		switch {
+		case errors.Is(err, errReplaced):
+			l.Log.Info("A KafkaTopic that was to be released was replaced by another one, which stays as it is", "KafkaTopic", name)
+		case err != nil:
 			l.Log.Error(err, "Unable to release a KafkaTopic; release it with `topic-operator release`", "KafkaTopic", name)
-			return
+		default:
+			l.Log.Info("Released a KafkaTopic because "+reasons[kt.UID]+"; its topic stays in Kafka", "KafkaTopic", name, "topic",
+				ownership.ClaimedName(kt))
 		}
-		l.Log.Info("Released a KafkaTopic because "+reasons[kt.UID]+"; its topic stays in Kafka", "KafkaTopic", name, "topic", kt.TopicName())
 	})
 }
 

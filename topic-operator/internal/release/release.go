@@ -44,13 +44,18 @@ func held(ctx context.Context, c client.Reader, wanted func(*v1.KafkaTopic) bool
 	}
 }
 
-// free removes the operator's finalizer from an object, and no other. It leaves an object alone that was deleted, or replaced by another
-// one with the same name.
+// errReplaced is the error of an object that was replaced by another one with the same name, which keeps its finalizer.
+var errReplaced = errors.New("another KafkaTopic has the name now")
+
+// free removes the operator's finalizer from an object, and no other. It leaves an object alone that was deleted, or replaced.
 func free(ctx context.Context, c client.Client, kt *v1.KafkaTopic) error {
 	key, uid := client.ObjectKeyFromObject(kt), kt.UID
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		rest := slices.DeleteFunc(slices.Clone(kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
-		if kt.UID != uid || len(rest) == len(kt.Finalizers) {
+		switch {
+		case kt.UID != uid:
+			return errReplaced
+		case len(rest) == len(kt.Finalizers):
 			return nil
 		}
 		// With the resourceVersion that was read, because the patch replaces the whole list.
@@ -71,7 +76,7 @@ func free(ctx context.Context, c client.Client, kt *v1.KafkaTopic) error {
 	return client.IgnoreNotFound(err)
 }
 
-// freeAll frees objects, and calls done with each result, one at a time. It returns the errors, joined.
+// freeAll frees objects, and calls done with each result, one at a time. It returns the errors, joined, without errReplaced.
 func freeAll(ctx context.Context, c client.Client, topics []v1.KafkaTopic, done func(*v1.KafkaTopic, error)) error {
 	var (
 		mu    sync.Mutex
@@ -88,7 +93,7 @@ func freeAll(ctx context.Context, c client.Client, topics []v1.KafkaTopic, done 
 			mu.Lock()
 			defer mu.Unlock()
 			done(kt, err)
-			if err != nil {
+			if err != nil && !errors.Is(err, errReplaced) {
 				errs = append(errs, fmt.Errorf("release KafkaTopic %s/%s: %w", kt.Namespace, kt.Name, err))
 			}
 		})

@@ -249,17 +249,20 @@ func TestAStandbyReleasesNothing(t *testing.T) {
 	w.Expect(w.finalizers(ns)).To(Equal(map[string]string{"a": v1.FinalizerTopicOperator}))
 }
 
+// kafka creates a Kafka.
+func (w *world) kafka(namespace, name string, finalizers ...string) {
+	w.t.Helper()
+	w.Expect(w.admin.Create(w.t.Context(), unstructuredOf(map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Kafka",
+		"metadata": map[string]any{"namespace": namespace, "name": name, "finalizers": finalizers},
+		"spec": map[string]any{"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092),
+			"type": "internal", "tls": false}}}}}))).To(Succeed())
+}
+
 func TestTheTopicsOfADeletedKafkaAreReleased(t *testing.T) {
 	kafka := func(ns, name string) *v1.Kafka {
 		return &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: &v1.KafkaSpec{}}
 	}
-	create := func(w *world, k *v1.Kafka) {
-		o := map[string]any{"apiVersion": v1.GroupVersion.String(), "kind": "Kafka",
-			"metadata": map[string]any{"namespace": k.Namespace, "name": k.Name, "finalizers": k.Finalizers},
-			"spec": map[string]any{"kafka": map[string]any{"listeners": []any{map[string]any{"name": "plain", "port": int64(9092),
-				"type": "internal", "tls": false}}}}}
-		w.Expect(w.admin.Create(w.t.Context(), unstructuredOf(o))).To(Succeed())
-	}
+	create := func(w *world, k *v1.Kafka) { w.kafka(k.Namespace, k.Name, k.Finalizers...) }
 	for name, c := range map[string]struct {
 		before, after func(w *world, ns string)
 		released      bool
@@ -289,6 +292,58 @@ func TestTheTopicsOfADeletedKafkaAreReleased(t *testing.T) {
 			w.Expect(strings.Contains(log.String(), "because its Kafka is being deleted")).To(Equal(c.released), log.String())
 		})
 	}
+}
+
+func TestKafkasOfOneNamespaceAreKnownThoughThoseOfAnotherMayNotBeRead(t *testing.T) {
+	w := newWorld(t)
+	allowed, forbidden := w.namespace(), w.namespace()
+	var log strings.Builder
+	l := &Leaver{Client: w.user(w.ours(), allowed), Namespaces: []string{forbidden, allowed}, Interval: time.Millisecond,
+		Log: logging.New(&log, logging.Options{}), Selects: func(map[string]string) bool { return true }}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- l.Start(ctx) }()
+	known := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.kafkas)
+	}
+	for i, name := range []string{"first", "second"} { // the second one is found by a later list than the first
+		w.kafka(allowed, name)
+		w.Eventually(known).Should(Equal(i + 1))
+	}
+	cancel()
+	w.Expect(<-ended).To(Succeed())
+	w.Expect(strings.Count(log.String(), "Failed to list all Kafkas")).To(Equal(1), log.String())
+}
+
+func TestTheNameOfAReleasedTopicIsThatOfTheStatus(t *testing.T) {
+	w := newWorld(t)
+	ns := w.namespace()
+	w.topic(ns, "a", "mine", v1.FinalizerTopicOperator)
+	kt := &v1.KafkaTopic{}
+	w.Expect(w.admin.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "a"}, kt)).To(Succeed())
+	kt.Status.TopicName = "was"
+	w.Expect(w.admin.Status().Update(t.Context(), kt)).To(Succeed())
+	status, out, _ := execute(t, "", "--namespace", ns, "--kubeconfig", w.kubeconfig(), "--all", "--yes")
+	w.Expect(status).To(Equal(exitDone))
+	w.Expect(out).To(ContainSubstring("released " + ns + "/a, topic was stays in Kafka"))
+	w.Expect(strings.Count(out, " was ")).To(Equal(2), out)
+}
+
+func TestAnObjectThatWasReplacedIsNotReleased(t *testing.T) {
+	w := newWorld(t)
+	ns := w.namespace()
+	w.topic(ns, "a", "mine", v1.FinalizerTopicOperator)
+	old := &v1.KafkaTopic{}
+	w.Expect(w.admin.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "a"}, old)).To(Succeed())
+	w.Expect(free(t.Context(), w.admin, old.DeepCopy())).To(Succeed())
+	w.delete(old)
+	w.topic(ns, "a", "mine", v1.FinalizerTopicOperator)
+	w.Expect(freeAll(t.Context(), w.admin, []v1.KafkaTopic{*old}, func(_ *v1.KafkaTopic, err error) {
+		w.Expect(err).To(MatchError(errReplaced))
+	})).To(Succeed())
+	w.Expect(w.finalizers(ns)).To(Equal(map[string]string{"a": v1.FinalizerTopicOperator}))
 }
 
 func TestWithoutRightsNothingIsReleasedAndItIsSaid(t *testing.T) {

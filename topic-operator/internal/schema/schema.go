@@ -146,8 +146,8 @@ func (w *Watcher) learned(found published) {
 	switch {
 	case !found.managed && !dropped:
 		w.options.Log.Error(errDropsManaged,
-			"Apply this operator's CustomResourceDefinition again; until then only the annotation strimzi.io/managed marks a KafkaTopic as "+
-				"unmanaged")
+			"Apply this operator's CustomResourceDefinition again. Until then only the annotation strimzi.io/managed marks a KafkaTopic as "+
+				"unmanaged, and one that spec.managed unmanaged before stays so until the annotation is \"true\"")
 	case found.managed && dropped:
 		w.options.Log.Info("The CustomResourceDefinition of KafkaTopics keeps spec.managed again")
 	}

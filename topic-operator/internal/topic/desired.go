@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -33,13 +34,23 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 	}
 	d := Desired{Name: kt.TopicName(), Partitions: brokerDefault, Replicas: brokerDefault,
 		Config: make(map[string]string, len(kt.Spec.Config)), Named: namedThrottles(kt.Status.Conditions)}
-	if kt.Spec.Partitions != nil {
-		d.Partitions = *kt.Spec.Partitions
+	// A topic that no request can contain is rejected here: it must not fail a batch with other topics. Strimzi's schema accepts larger
+	// numbers than Kafka's protocol carries.
+	if n := kt.Spec.Partitions; n != nil {
+		if *n > math.MaxInt32 {
+			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError,
+				Message: fmt.Sprintf("InvalidPartitionsException: spec.partitions is %d, and Kafka's protocol carries at most %d", *n, math.MaxInt32)}
+		}
+		d.Partitions = int32(*n)
 	}
-	if kt.Spec.Replicas != nil {
-		d.Replicas = int16(*kt.Spec.Replicas) // the schema bounds it to 1..32767
+	if n := kt.Spec.Replicas; n != nil {
+		if *n > math.MaxInt16 {
+			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError,
+				Message: fmt.Sprintf("InvalidReplicationFactorException: spec.replicas is %d, and Kafka's protocol carries at most %d", *n,
+					math.MaxInt16)}
+		}
+		d.Replicas = int16(*n)
 	}
-	// A topic that no request can contain is rejected here: it must not fail a batch with other topics.
 	if err := kafka.CheckTopicName(d.Name); err != nil {
 		return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}
 	}
@@ -50,10 +61,10 @@ func DesiredOf(kt *v1.KafkaTopic) (Desired, *Refusal) {
 		case errors.Is(err, v1.ErrNullConfigValue):
 			// The message is Kafka's own for a null value. Without the request, there is no round trip and no half-applied change.
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError,
-				Message: "InvalidConfigurationException: Null value not supported for topic configs: " + key}
+				Message: "InvalidConfigurationException: Null value not supported for topic configs: " + kafka.Excerpt(key)}
 		case err != nil:
 			return Desired{}, &Refusal{Reason: v1.ReasonInternalError,
-				Message: fmt.Sprintf("Invalid value for topic config '%s': %s", key, value.String())}
+				Message: fmt.Sprintf("Invalid value for topic config '%s': %s", kafka.Excerpt(key), kafka.Excerpt(value.String()))}
 		}
 		if err := kafka.CheckConfig(key, text); err != nil {
 			return Desired{}, &Refusal{Reason: v1.ReasonKafkaError, Message: err.Error()}

@@ -84,6 +84,16 @@ func TestDesiredRefusals(t *testing.T) {
 		"a throttle list that is too long": {`{"config":{"leader.replication.throttled.replicas":"0:0` + strings.Repeat(",1:1", 8192) + `"}}`,
 			"KafkaError: InvalidConfigurationException: Invalid value 0:0" + strings.Repeat(",1:1", 62) +
 				",1... for configuration leader.replication.throttled.replicas: it has 32771 bytes, and Kafka's protocol carries at most 32767"},
+		"a long object as value": {`{"config":{"retention.ms":{"a":"` + strings.Repeat("x", 600_000) + `"}}}`,
+			`InternalError: Invalid value for topic config 'retention.ms': {"a":"` + strings.Repeat("x", 247) + "..."},
+		"a long key without a value": {`{"config":{"` + strings.Repeat("k", 600_000) + `":null}}`,
+			"KafkaError: InvalidConfigurationException: Null value not supported for topic configs: " + strings.Repeat("k", 253) + "..."},
+		"a long key with an object": {`{"config":{"` + strings.Repeat("k", 600_000) + `":{}}}`,
+			"InternalError: Invalid value for topic config '" + strings.Repeat("k", 253) + "...': {}"},
+		"more partitions than the protocol carries": {`{"partitions":2147483648}`,
+			"KafkaError: InvalidPartitionsException: spec.partitions is 2147483648, and Kafka's protocol carries at most 2147483647"},
+		"more replicas than the protocol carries": {`{"replicas":32768}`,
+			"KafkaError: InvalidReplicationFactorException: spec.replicas is 32768, and Kafka's protocol carries at most 32767"},
 		"no spec": {`null`, "NotSupported: Topic has no spec: add one (spec: {} takes the defaults of the Kafka cluster)"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -37,6 +37,8 @@ type Outcome struct {
 	Gone []string
 	// StillUnmanaged, with Failed, keeps the condition Unmanaged.
 	StillUnmanaged bool
+	// Why is the reason and message of the condition Unmanaged.
+	Why Refusal
 	// Claimed is the topic that the pass found or created; nil if neither.
 	Claimed *Claim
 	// ConditionsOnly leaves everything else in the status alone, because it belongs to another operator
@@ -139,14 +141,14 @@ func conditions(before []v1.Condition, o Outcome, now time.Time) []v1.Condition 
 			add(v1.ConditionStalled, v1.ConditionTrue, o.Failure)
 		}
 		if o.StillUnmanaged {
-			add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
+			add(v1.ConditionUnmanaged, v1.ConditionTrue, o.Why)
 		}
 		remember()
 	case Paused:
 		add(v1.ConditionReconciliationPaused, v1.ConditionTrue, Refusal{})
 		remember()
 	case Unmanaged:
-		add(v1.ConditionUnmanaged, v1.ConditionTrue, Refusal{})
+		add(v1.ConditionUnmanaged, v1.ConditionTrue, o.Why)
 	}
 	return after
 }
