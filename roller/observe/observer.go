@@ -25,8 +25,8 @@ type Source struct {
 
 // Prober finds out whether a node that is not ready is recovering its logs.
 type Prober interface {
-	// Recovery returns nil if the node is not; an error if that is unknown.
-	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
+	// Recovery returns nil if the node, which has run for that long, is not; an error if that is unknown.
+	Recovery(ctx context.Context, place, pod string, age time.Duration) (*roller.Recovery, error)
 }
 
 // Observer observes one Kafka cluster. It remembers which nodes answered and since when they are silent, the Kafka cluster's id, and for
@@ -218,7 +218,7 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 			continue
 		}
 		all.Go(func() {
-			r, err := o.Prober.Recovery(ctx, n.Place, n.Name)
+			r, err := o.Prober.Recovery(ctx, n.Place, n.Name, time.Since(n.ReadyChanged))
 			fact := roller.Known(r)
 			if err != nil {
 				fact = roller.Unknown[*roller.Recovery](err.Error())
