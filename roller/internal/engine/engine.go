@@ -122,14 +122,14 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 		}
 		e.holding = true
 	}
-	status := summary(d, s.At, e.Journal.Status())
+	status := summary(d, &s, e.Journal.Status())
 	if err := e.Journal.Save(ctx, d.Progress, status); err != nil {
 		return roller.Decision{}, err
 	}
 	outcomes, after := e.carryOut(ctx, &s, &d, verified)
 	acted := len(d.Actions) > 0
 	if e.tooLate(&d, outcomes) {
-		status = summary(d, s.At, e.Journal.Status())
+		status = summary(d, &s, e.Journal.Status())
 	}
 	if acted {
 		if err := e.Journal.Save(ctx, after, status); err != nil {

@@ -413,7 +413,7 @@ func TestConditions(t *testing.T) {
 	b.Expect(look()).To(Equal(engine.Status{
 		Phase: roller.PhaseBlocked,
 		Conditions: []v1.Condition{
-			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
+			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "3 of 3 nodes need a restart", LastTransitionTime: "2026-11-21T12:00:00Z"},
 			{Type: "Blocked", Status: "True", Reason: "Paused", Message: "node 0: ann wants it", LastTransitionTime: "2026-11-21T12:00:00Z"},
 		},
 		Nodes: map[string]string{"kafka": "Ready: Restart waits: Paused"},
@@ -421,7 +421,7 @@ func TestConditions(t *testing.T) {
 	b.paused, b.snapshot.At = "", noon.Add(time.Minute)
 	status := look()
 	b.Expect(status.Conditions).To(Equal([]v1.Condition{
-		{Type: "Ready", Status: "False", Reason: "Rolling", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
+		{Type: "Ready", Status: "False", Reason: "Rolling", Message: "3 of 3 nodes need a restart", LastTransitionTime: "2026-11-21T12:00:00Z"},
 	}))
 	for i := range b.snapshot.Nodes {
 		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}),
@@ -434,4 +434,42 @@ func TestConditions(t *testing.T) {
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T13:00:00Z"), "nothing has changed since")
 	b.status = "{"
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T14:00:00Z"))
+}
+
+// Nobody can correct what nobody names: a right that the roller lacks, or a Kubernetes cluster that it can't read.
+func TestWhatIsUnknownIsNamed(t *testing.T) {
+	b := newBench(t)
+	for i := range b.snapshot.Nodes {
+		n := &b.snapshot.Nodes[i]
+		n.Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"})
+		n.Config = roller.Unknown[brokerconfig.Config]("Kafka was not asked: secrets \"c\" is forbidden")
+	}
+	look := func() (roller.Decision, engine.Status) {
+		d, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		var status engine.Status
+		b.Expect(json.Unmarshal([]byte(b.status), &status)).To(Succeed())
+		return d, status
+	}
+	d, status := look()
+	b.Expect(status.Phase).To(Equal(roller.PhaseUnknown))
+	b.Expect(status.Conditions[0].Message).To(Equal("3 of 3 nodes are unknown (node 0: its configuration: Kafka was not asked: secrets \"c\" " +
+		"is forbidden)"))
+	b.Expect(status.Nodes).To(Equal(map[string]string{"kafka": "Unknown: its configuration"}))
+	b.Expect(engine.Reason(d.Nodes[0])).To(Equal("its configuration: Kafka was not asked: secrets \"c\" is forbidden"))
+
+	for i := range b.snapshot.Nodes {
+		b.snapshot.Nodes[i].Config = roller.Known(brokerconfig.Config{})
+	}
+	b.snapshot.Nodes[1].Ready = roller.Unknown[bool]("cluster east can't be read")
+	b.snapshot.Unread = "cluster east can't be read: it is not connected"
+	d, status = look()
+	b.Expect(status.Conditions[0].Message).To(Equal("1 of 3 nodes is unknown (node 1: its readiness: cluster east can't be read); cluster east " +
+		"can't be read: it is not connected"))
+	b.Expect(d.Nodes).To(ContainElement(And(HaveField("Node", roller.NodeID(1)), WithTransform(engine.Line, Equal("Unknown: its readiness")))))
+
+	b.snapshot.Nodes = slices.Delete(b.snapshot.Nodes, 1, 2)
+	_, status = look()
+	b.Expect(status.Phase).To(Equal(roller.PhaseUnknown))
+	b.Expect(status.Conditions[0].Message).To(Equal("cluster east can't be read: it is not connected"))
 }
