@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kafka-operators/kafka-operators/api/windows"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/credentials"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
 )
 
 // Options are all settings.

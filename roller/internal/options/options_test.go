@@ -42,7 +42,7 @@ func TestFlagsOverrideTheEnvironment(t *testing.T) {
 	env := map[string]string{
 		"STRIMZI_NAMESPACE": "from-env", "STRIMZI_CLUSTER_NAME": "c", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "k:1",
 		"STRIMZI_ROLLER_MAX_UNAVAILABLE": "5",
-		"STRIMZI_ROLLER_FORBID":          "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * *",
+		"STRIMZI_ROLLER_FORBID":          "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * ?",
 		"STRIMZI_ROLLER_PATIENCE": "90s",
 	}
 	o, err := parse(env, "plan", "--max-unavailable=7")
@@ -82,7 +82,7 @@ func TestWrongSettings(t *testing.T) {
 		{append([]string{"plan", "--max-unavailable=0"}, where...), `--max-unavailable="0": Failed to parse`},
 		{append([]string{"plan", "--max-leader-share=1.5"}, where...), `--max-leader-share="1.5": not a fraction; use a number from 0 to 1`},
 		{append([]string{"plan", "--forbid=everything"}, where...), `--forbid="everything": unknown risk; use offline or unwritable`},
-		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: the maintenance window "soon"`},
+		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: "soon" has 1 fields`},
 		{append([]string{"plan", "-o=yaml"}, where...), `--output="yaml": unknown format; use table or json`},
 		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=GSSAPI"}, where...), `STRIMZI_SASL_MECHANISM="GSSAPI"`},
 		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=PLAIN"}, where...), "SASL credentials are not set"},
@@ -103,7 +103,7 @@ func TestWrongSettings(t *testing.T) {
 		{"STRIMZI_ROLLER_STALL", "soon", `STRIMZI_ROLLER_STALL="soon": not a duration`},
 		{"STRIMZI_ROLLER_FORBID", "fun", `STRIMZI_ROLLER_FORBID="fun": unknown risk; use offline or unwritable`},
 		{"STRIMZI_ROLLER_MAX_LEADER_SHARE", "50%", `STRIMZI_ROLLER_MAX_LEADER_SHARE="50%"`},
-		{"STRIMZI_MAINTENANCE_TIME_WINDOWS", "* * * *", `the maintenance window "* * * *"`},
+		{"STRIMZI_MAINTENANCE_TIME_WINDOWS", "* * * *", `"* * * *" has 4 fields`},
 		{"STRIMZI_SASL_ENABLED", "yes", `STRIMZI_SASL_ENABLED="yes": neither true nor false`},
 		{"STRIMZI_LOG_LEVEL", "loud", `STRIMZI_LOG_LEVEL="loud"`},
 	} {

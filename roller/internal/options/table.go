@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kafka-operators/kafka-operators/api/windows"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
 )
 
 // The variables that are used in several places.
@@ -47,7 +47,7 @@ func (d *draft) scope() []settings.Setting {
 				"`kafka-operators.io/rolled-by=roller`."},
 		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Added: true, Flag: "maintenance-windows", DefaultDoc: "always",
 			Parse: settings.Into(&d.Windows, parseWindows),
-			Doc:   "Cron expressions (second to day of week, UTC), separated by `;`. Outside of these windows the roller starts nothing."},
+			Doc:   "Quartz cron expressions (second to day of week, year optional, UTC), separated by `;`. Outside of these windows the roller starts nothing."},
 	}
 }
 
@@ -203,5 +203,5 @@ func parseWindows(text string) (windows.Windows, error) {
 			expressions = append(expressions, e)
 		}
 	}
-	return windows.Parse(expressions)
+	return windows.ParseAll(expressions)
 }
