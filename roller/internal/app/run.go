@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,10 +17,8 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/clusters"
-	"github.com/kafka-operators/kafka-operators/operator/election"
 	opmanager "github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
 	"github.com/kafka-operators/kafka-operators/roller/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -90,13 +87,8 @@ func ofClusters(cluster string) labels.Selector {
 // newManager returns the manager, whose cache is that of home.
 func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 	o := w.options
-	lock := election.Options{
-		Enabled: o.LeaderElection, Name: "roller-leader", Namespace: o.Home, Identity: w.identity,
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-	}
-	if o.Cluster != "" { // the replicas elect by the Lease of the Kafka cluster, as in earlier versions
-		lock.Name, lock.Namespace = lease.Name(o.Cluster), o.Namespace
-	}
+	lock := o.Election
+	lock.Identity = w.identity
 	mgr, _, err := opmanager.New(config, opmanager.Options{
 		Name: name, Scheme: Scheme(), Namespaces: o.Namespaces, Cache: scope(o), HTTP: o.HTTP, Election: lock, Log: w.log,
 	})

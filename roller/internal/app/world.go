@@ -79,8 +79,12 @@ func newHome(config *rest.Config, o options.Options, log logr.Logger) (*world, e
 		client: func() (client.Client, error) { return home, nil },
 		logs:   func() (kubernetes.Interface, error) { return logs, nil },
 	}
+	identity := host + "_" + string(uuid.NewUUID())
+	if o.Command == "run" && o.Election.Identity != "" { // a command in the container of a Deployment is another process
+		identity = o.Election.Identity
+	}
 	return &world{
-		options: o, log: log, identity: host + "_" + string(uuid.NewUUID()), home: home,
+		options: o, log: log, identity: identity, home: home,
 		places: func() []place { return []place{here} }, end: func() {},
 	}, nil
 }

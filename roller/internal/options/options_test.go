@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
@@ -247,11 +248,33 @@ func TestFlagsThatWereRenamedOrRepeated(t *testing.T) {
 	o, err := parse(nil, append([]string{"run", "--leader-election", "--log-json", "--http-address=:1", "--max-unavailable=2",
 		"--max-unavailable=3"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]any{o.LeaderElection, o.Log.JSON, o.HTTP.Address, o.Policy.MaxUnavailable}).To(Equal([]any{true, true, ":1", 3}))
+	g.Expect([]any{o.Election.Enabled, o.Log.JSON, o.HTTP.Address, o.Policy.MaxUnavailable}).To(Equal([]any{true, true, ":1", 3}))
 	o, err = parse(nil, append([]string{"run", "--leader-elect=true", "--tls-skip-hostname-verification", "--tls"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]any{o.LeaderElection, o.Kafka.TLS.SkipHostnameVerification,
+	g.Expect([]any{o.Election.Enabled, o.Kafka.TLS.SkipHostnameVerification,
 		o.Kafka.Protocol}).To(Equal([]any{true, true, credentials.ProtocolSSL}))
+}
+
+// The variables of the election mean the same as in the other operators. Two rollers in one namespace need Leases of their own.
+func TestElection(t *testing.T) {
+	g := NewWithT(t)
+	env := map[string]string{"STRIMZI_NAMESPACE": "a", "POD_NAMESPACE": "operators"}
+	o, err := parse(env, "run")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Election).To(Equal(election.Options{Name: "roller-leader", Namespace: "operators", LeaseDuration: 15 * time.Second,
+		RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}))
+	o, err = parse(env, "run", "--cluster=orders")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]string{o.Election.Name, o.Election.Namespace}).To(Equal([]string{"orders-roller-leader", "a"}))
+	env["STRIMZI_LEADER_ELECTION_LEASE_NAME"], env["STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE"] = "second", "b"
+	env["STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS"], env["STRIMZI_LEADER_ELECTION_IDENTITY"] = "60000", "pod-1"
+	o, err = parse(env, "run")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Election).To(Equal(election.Options{Name: "second", Namespace: "b", Identity: "pod-1", LeaseDuration: time.Minute,
+		RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}))
+	env["STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS"] = "70000"
+	_, err = parse(env, "run")
+	g.Expect(err).To(MatchError(ContainSubstring("not less than STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS (60000)")))
 }
 
 // Without a name, the roller serves all Kafka clusters of the namespaces, at addresses derived from their names.

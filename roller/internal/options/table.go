@@ -148,7 +148,7 @@ func (d *draft) times() []settings.Setting {
 }
 
 func (d *draft) deployment() []settings.Setting {
-	all := append([]settings.Setting{election.Enabled(&d.LeaderElection)}, manager.Settings(&d.HTTP)...)
+	all := append(election.Settings(&d.Election, "`roller-leader`, or `<cluster>-roller-leader` with `--cluster`"), manager.Settings(&d.HTTP)...)
 	all = append(all, logging.Settings(&d.Log)...)
 	return append(all, settings.Setting{Flag: "log-json", Default: "false", Boolean: true, Parse: settings.Into(&d.logJSON, settings.Bool),
 		Doc: "The same as `--log-format=json`."})
