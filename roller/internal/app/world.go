@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	opevents "github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
@@ -38,6 +39,8 @@ type world struct {
 	home client.Client
 	// places returns the connected Kubernetes clusters. The first one is home.
 	places func() []place
+	// events accepts the Events of the Deployment.
+	events *opevents.Recorder
 	// end closes the connections.
 	end func()
 }

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -40,8 +39,8 @@ type Reconciler struct {
 	Named bool
 	// Interval is how often to observe a cluster without pending work, Deadline how long one observation may take.
 	Interval, Deadline time.Duration
-	// Events returns the recorder of the Kubernetes cluster with that id; nil if it can't be reached.
-	Events func(place string) events.EventRecorder
+	// Record records an Event about an object of the Kubernetes cluster with that id.
+	Record func(place string, about runtime.Object, reason, action, note string)
 
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]Roll
@@ -169,11 +168,12 @@ func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, found fi
 // announce reports once why a cluster is skipped.
 func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f finding) {
 	logr.FromContextOrDiscard(ctx).Info("Skipping the Kafka cluster", "namespace", key.Namespace, "cluster", key.Name, "why", f.why)
-	if recorder := r.Events(f.place); recorder != nil {
-		set := f.set.DeepCopy()
-		set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
-		recorder.Eventf(set, nil, corev1.EventTypeNormal, "LeftAlone", "Roll", "%s", "The roller skips Kafka cluster "+key.Name+": "+f.why)
+	if f.set == nil {
+		return // it was read before, and the place of its Event can't be reached now
 	}
+	set := f.set.DeepCopy()
+	set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
+	r.Record(f.place, set, "LeftAlone", "Roll", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 }
 
 // Close ends all rolls.

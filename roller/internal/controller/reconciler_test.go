@@ -14,8 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -87,8 +87,10 @@ func begin(t *testing.T, namespace, named string) *world {
 	w.cache = mgr.GetCache()
 	r := &controller.Reconciler{
 		Sources: func() []observe.Source { return []observe.Source{{Cache: mgr.GetCache()}} }, Interval: time.Hour, Deadline: time.Minute,
-		Named:  named != "",
-		Events: func(string) events.EventRecorder { return mgr.GetEventRecorder("roller") },
+		Named: named != "",
+		Record: func(_ string, about runtime.Object, reason, action, note string) {
+			mgr.GetEventRecorder("roller").Eventf(about, nil, corev1.EventTypeNormal, reason, action, "%s", note)
+		},
 		New: func(cluster types.NamespacedName) controller.Roll {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -317,7 +319,7 @@ func TestARefusalOutlivesTheConnection(t *testing.T) {
 	r := &controller.Reconciler{
 		Sources:  func() []observe.Source { return []observe.Source{{Cache: home}, {ID: "east", Cache: east}} },
 		Deadline: time.Minute,
-		Events:   func(string) events.EventRecorder { return nil },
+		Record:   func(string, runtime.Object, string, string, string) {},
 		New: func(types.NamespacedName) controller.Roll {
 			rolls++
 			return nothing{}
