@@ -52,7 +52,7 @@ type FailureReporter interface {
 }
 
 // ErrNoNodes is the error of a look that found no node: there may be none, or the roller may not be allowed to list them.
-var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
+var ErrNoNodes = errors.New("found no nodes: check that the pods have the label strimzi.io/cluster, and that the roller may list pods")
 
 // ErrHeld means that another roller works on the Kafka cluster, or did so until it was killed.
 var ErrHeld = errors.New("another roller is already restarting this Kafka cluster")

@@ -397,6 +397,12 @@ func TestOutcomesForPeople(t *testing.T) {
 	g.Expect([]any{warning, note}).To(Equal([]any{true, "node 3 is restarted: PodHasOldRevision; it serves nobody"}))
 	warning, reason, note = engine.Describe(actuate.Outcome{Action: restart, Result: actuate.NotDone, Err: errors.New("forbidden")})
 	g.Expect([]any{warning, reason, note}).To(Equal([]any{true, "NotDone", "node 3 could not be restarted: forbidden"}))
+	late := actuate.Outcome{Action: restart, Result: actuate.TooLate, Err: errors.New("the oldest observed fact is 7s old")}
+	_, _, note = engine.Describe(late)
+	g.Expect(note).To(Equal("postponed the restart of node 3: the oldest observed fact is 7s old"))
+	late.Action.Kind = roller.ActionReconfigure
+	_, _, note = engine.Describe(late)
+	g.Expect(note).To(Equal("postponed the reconfiguration of node 3: the oldest observed fact is 7s old"))
 }
 
 // The conditions in the journal are like those of any object, with the time of their last transition.

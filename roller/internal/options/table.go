@@ -70,7 +70,7 @@ func (d *draft) policy() []settings.Setting {
 		{Env: "STRIMZI_ROLLER_PATIENCE", Default: p.Patience.String(), Parse: settings.Into(&p.Patience, settings.Duration(1)),
 			Doc: "How long the roller waits for a node that is not ready, or for a controller that can't be restarted, such as `5m`."},
 		{Env: "STRIMZI_ROLLER_SILENCE", Default: p.Silence.String(), Parse: settings.Into(&p.Silence, settings.Duration(1)),
-			Doc: "How long a broker may not answer before it is restarted."},
+			Doc: "How long a broker may be unresponsive before it is restarted."},
 		{Env: "STRIMZI_ROLLER_STALL", Default: p.Stall.String(), Parse: settings.Into(&p.Stall, settings.Duration(1)),
 			Doc: "How long replicas may catch up without progress before other nodes are restarted."},
 		{Env: "STRIMZI_ROLLER_SETTLE", Default: "0s", Parse: settings.Into(&p.Settle, settings.Duration(0)),
