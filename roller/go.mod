@@ -21,7 +21,6 @@ require (
 	github.com/kafka-operators/kafka-operators/operator v0.0.0-00010101000000-000000000000
 	github.com/onsi/gomega v1.44.0
 	github.com/prometheus/client_golang v1.24.0
-	github.com/robfig/cron/v3 v3.0.1
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
 	golang.org/x/term v0.46.0

@@ -38,7 +38,9 @@ type Options struct {
 func Settings(o *Options, nameDoc string) []settings.Setting {
 	millis := func(place *time.Duration) settings.Parser { return settings.Into(place, settings.Millis(1)) }
 	return []settings.Setting{
-		Enabled(&o.Enabled),
+		{Env: "STRIMZI_LEADER_ELECTION_ENABLED", Flag: "leader-elect", Default: "false", Boolean: true,
+			Parse: settings.Into(&o.Enabled, settings.Bool),
+			Doc:   "Whether replicas elect a leader; needs a Role for Leases. Without it, run exactly one replica with strategy Recreate."},
 		{Env: envName, DefaultDoc: nameDoc, Parse: settings.Into(&o.Name, settings.Name),
 			Doc: "The name of the Lease. Replicas with the same configuration share it; others must not."},
 		{Env: envNamespace, DefaultDoc: "the operator's namespace", Parse: settings.Into(&o.Namespace, settings.Namespace),
@@ -51,14 +53,6 @@ func Settings(o *Options, nameDoc string) []settings.Setting {
 			Doc: "How long a leader tries to renew the Lease before it stops, in milliseconds. Less than the lease's duration."},
 		{Env: envRetryPeriod, Default: "2000", Parse: millis(&o.RetryPeriod),
 			Doc: "How long replicas wait between tries, in milliseconds. Less than the renew deadline divided by 1.2."},
-	}
-}
-
-// Enabled returns the setting that enables leader election, for programs with fixed values for the other settings.
-func Enabled(place *bool) settings.Setting {
-	return settings.Setting{
-		Env: "STRIMZI_LEADER_ELECTION_ENABLED", Flag: "leader-elect", Default: "false", Boolean: true, Parse: settings.Into(place, settings.Bool),
-		Doc: "Whether replicas elect a leader; needs a Role for Leases. Without it, run exactly one replica with strategy Recreate.",
 	}
 }
 

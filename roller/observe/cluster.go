@@ -54,8 +54,8 @@ func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 				facts.ClusterID)
 		}
 	case facts.ClusterID != "" && facts.ClusterID != expected:
-		return fmt.Sprintf("Kafka cluster %s answers at the bootstrap addresses, and the ConfigMaps of the pods name %s: correct the "+
-			"addresses", facts.ClusterID, expected)
+		return fmt.Sprintf("the bootstrap addresses lead to Kafka cluster %s, but the pods' ConfigMaps name %s: correct the addresses",
+			facts.ClusterID, expected)
 	}
 	return ""
 }

@@ -123,9 +123,13 @@ func (k *Kafka) hiddenOnSilent(
 	}
 	first := slices.Min(slices.Collect(maps.Keys(elsewhere)))
 	for _, id := range silent {
-		facts.Hidden[id] = fmt.Sprintf("it does not report of which topics it has replicas, and of node %d %s", first, elsewhere[first])
+		facts.Hidden[id] = fmt.Sprintf("the broker does not report its topics, and node %d hosts %s", first,
+			strings.TrimPrefix(elsewhere[first], hosts))
 	}
 }
+
+// hosts begins the description of a broker's hidden topics.
+const hosts = "it has replicas of "
 
 // unseen describes the hidden topics, and what to do.
 func unseen(topics []string) string {
@@ -134,6 +138,6 @@ func unseen(topics []string) string {
 	if more := len(topics) - most; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return "it has replicas of topics that the roller may not describe (" + names +
+	return hosts + "topics that the roller may not describe (" + names +
 		"), so it is unknown how many others are in sync: allow it Describe and DescribeConfigs on all topics"
 }

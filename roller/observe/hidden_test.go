@@ -141,8 +141,7 @@ func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 	}
 	hidden, _ := read("User:roller", 2, 2)
 	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2),
-		HavePrefix("it does not report of which topics it has replicas, and of node 1 it has replicas of topics that the roller may not "+
-			"describe (secret)")))
+		HavePrefix("the broker does not report its topics, and node 1 hosts topics that the roller may not describe (secret)")))
 	hidden, asked := read("User:admin", 2, 2)
 	g.Expect(hidden).To(BeEmpty())
 	g.Expect(asked).To(BeEquivalentTo(3))

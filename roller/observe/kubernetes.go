@@ -1,10 +1,12 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,17 +41,22 @@ func readPlace(ctx context.Context, id string, reader client.Reader, namespace, 
 		sets    podset.StrimziPodSetList
 		configs corev1.ConfigMapList
 	)
-	for _, kind := range []struct {
+	kinds := []struct {
 		list client.ObjectList
 		take func() error
 	}{
 		{&pods, func() error { place.addPods(pods.Items); return nil }},
 		{&sets, func() error { return place.addSets(sets.Items) }},
 		{&configs, func() error { place.addConfigs(configs.Items); return nil }},
-	} {
-		if err := read(ctx, reader, kind.list, options, kind.take); err != nil {
-			return Place{ID: id, Err: err}
-		}
+	}
+	errs := make([]error, len(kinds))
+	var all sync.WaitGroup // concurrently, because the facts of a restart may be at most roller.Freshness old
+	for i, kind := range kinds {
+		all.Go(func() { errs[i] = read(ctx, reader, kind.list, options, kind.take) })
+	}
+	all.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return Place{ID: id, Err: err}
 	}
 	return place
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,7 +26,7 @@ type Logs struct {
 }
 
 // Recovery implements Prober.
-func (l *Logs) Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error) {
+func (l *Logs) Recovery(ctx context.Context, place, pod string, age time.Duration) (*roller.Recovery, error) {
 	c, err := l.Place(place)
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string) (*roller.Recover
 	case err != nil:
 		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}
-	fact := RecoveryFromLog(string(text))
+	fact := RecoveryFromLog(string(text), age)
 	r, known := fact.Get()
 	if !known {
 		return nil, fmt.Errorf("%s", fact.Why())

@@ -25,8 +25,8 @@ type Source struct {
 
 // Prober finds out whether a node that is not ready is recovering its logs.
 type Prober interface {
-	// Recovery returns nil if the node is not; an error if that is unknown.
-	Recovery(ctx context.Context, place, pod string) (*roller.Recovery, error)
+	// Recovery returns nil if the node, which has run for that long, is not; an error if that is unknown.
+	Recovery(ctx context.Context, place, pod string, age time.Duration) (*roller.Recovery, error)
 }
 
 // Observer observes one Kafka cluster. It remembers which nodes answered and since when they are silent, the Kafka cluster's id, and for
@@ -58,6 +58,7 @@ type Observer struct {
 	memory memory
 	silent map[roller.NodeID]silence
 	heard  map[roller.NodeID]bool // the nodes that ever answered
+	read   map[string]bool        // the Kubernetes clusters that were ever read
 }
 
 // silence is the instance that does not answer, and since when.
@@ -177,14 +178,35 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 		})
 	}
 	all.Wait()
-	for p := range places {
-		for i := range places[p].Sets {
-			if set := &places[p].Sets[i]; o.Unnamed && !set.Left {
-				set.Idle = cmp.Or(set.Idle, notLeft(set.Name))
-			}
-		}
+	if o.Unnamed {
+		o.leave(places)
 	}
 	return places
+}
+
+// leave marks the sets that the roller must not roll, because they are not assigned to it, or because nobody knows whether those of another
+// Kubernetes cluster are: it has never been read.
+func (o *Observer) leave(places []Place) {
+	if o.read == nil {
+		o.read = map[string]bool{}
+	}
+	unread := ""
+	for _, p := range places {
+		if p.Err == nil {
+			o.read[p.ID] = true
+		} else if !o.read[p.ID] {
+			unread = neverRead(p.ID)
+		}
+	}
+	for p := range places {
+		for i := range places[p].Sets {
+			set := &places[p].Sets[i]
+			if !set.Left {
+				set.Idle = cmp.Or(set.Idle, notLeft(set.Name))
+			}
+			set.Idle = cmp.Or(set.Idle, unread)
+		}
+	}
 }
 
 // recoveries probes all nodes that are not ready.
@@ -202,7 +224,7 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 			continue
 		}
 		all.Go(func() {
-			r, err := o.Prober.Recovery(ctx, n.Place, n.Name)
+			r, err := o.Prober.Recovery(ctx, n.Place, n.Name, time.Since(n.ReadyChanged))
 			fact := roller.Known(r)
 			if err != nil {
 				fact = roller.Unknown[*roller.Recovery](err.Error())

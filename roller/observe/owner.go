@@ -112,3 +112,9 @@ func notLeft(set string) string {
 	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller +
 		", so the roller assumes that something else restarts its pods"
 }
+
+// neverRead explains why the roller leaves alone the sets of all Kubernetes clusters.
+func neverRead(place string) string {
+	return "whether the StrimziPodSets in cluster " + name(place) + " are annotated with " + podset.AnnotationRolledBy + "=" +
+		podset.RolledByRoller + " is unknown: the roller has not been able to read them since it started"
+}

@@ -178,15 +178,9 @@ func TestAPlaceWhoseOperatorRecreatesNoPods(t *testing.T) {
 // A cached set does not prove that the roller may roll it: each observation reads the set's annotation again.
 func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	r := newReading(t, 0)
-	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
-		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
-	r.Expect(set.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
-	r.Expect(r.k8s.Create(t.Context(), set)).To(Succeed())
-	yes := true
-	live := &corev1.Pod{}
-	r.Expect(r.k8s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "my-cluster-kafka-0"}, live)).To(Succeed())
-	live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
-	r.Expect(r.k8s.Update(t.Context(), live)).To(Succeed())
+	set := r.adopt(0)
+	set.Annotations = nil
+	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 	foreign := func() string {
 		s := r.observer.Verify(t.Context(), roller.Asked{})
 		return s.Node(0).Foreign
@@ -197,4 +191,52 @@ func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
 	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 	r.Expect(foreign()).To(BeEmpty())
+}
+
+// A roller that has never read a Kubernetes cluster does not know whether the sets there are left to it.
+func TestAKubernetesClusterThatWasNeverRead(t *testing.T) {
+	r := newReading(t, 0)
+	r.adopt(0)
+	east := &gone{Reader: fake.NewClientBuilder().WithScheme(r.k8s.Scheme()).Build(), is: true}
+	r.observer.Sources = func() []observe.Source { return []observe.Source{{Reader: r.k8s}, {ID: "east", Reader: east}} }
+	foreign := func() string {
+		s := r.observer.Observe(t.Context())
+		return s.Node(0).Foreign
+	}
+	r.Expect(foreign()).To(BeEmpty(), "the cluster was named")
+	r.observer.Unnamed = true
+	r.Expect(foreign()).To(Equal("whether the StrimziPodSets in cluster east are annotated with kafka-operators.io/rolled-by=roller is " +
+		"unknown: the roller has not been able to read them since it started"))
+	east.is = false
+	r.Expect(foreign()).To(BeEmpty())
+	east.is = true
+	r.Expect(foreign()).To(BeEmpty(), "it was read before")
+}
+
+// gone is the API server of a Kubernetes cluster that can be lost.
+type gone struct {
+	client.Reader
+	is bool
+}
+
+func (l *gone) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if l.is {
+		return errors.New("it is not connected")
+	}
+	return l.Reader.List(ctx, list, options...)
+}
+
+// adopt creates a StrimziPodSet that is left to the roller and owns the pod of a node.
+func (r *reading) adopt(id int) *podset.StrimziPodSet {
+	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
+		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
+	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	r.Expect(set.SetDesiredPods([]corev1.Pod{pod(id)})).To(Succeed())
+	r.Expect(r.k8s.Create(r.t.Context(), set)).To(Succeed())
+	yes := true
+	live := &corev1.Pod{}
+	r.Expect(r.k8s.Get(r.t.Context(), client.ObjectKey{Namespace: "ns", Name: pod(id).Name}, live)).To(Succeed())
+	live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
+	r.Expect(r.k8s.Update(r.t.Context(), live)).To(Succeed())
+	return set
 }

@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -327,4 +328,37 @@ func TestABrokerThatFellBehindIsAskedAgain(t *testing.T) {
 	r.Expect(r.asked()).To(ContainElement("DescribeNodeConfigs 2"))
 	r.Expect(n.Node(2).Answers).To(Equal(roller.Known(false)))
 	r.Expect(n.Node(2).Silent).NotTo(BeZero())
+}
+
+// together is an API server whose lists end once all three kinds have been asked for.
+type together struct {
+	client.Reader
+	asked sync.WaitGroup
+}
+
+func (r *together) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	r.asked.Done()
+	all := make(chan struct{})
+	go func() {
+		r.asked.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+		return r.Reader.List(ctx, list, options...)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// The facts of a restart may be at most a few seconds old, so an API server is asked for all kinds at once.
+func TestTheKindsAreReadConcurrently(t *testing.T) {
+	r := newReading(t, 0)
+	reader := &together{Reader: r.k8s}
+	reader.asked.Add(3)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	place := observe.ReadPlace(ctx, "", reader, "ns", "my-cluster")
+	r.Expect(place.Err).NotTo(HaveOccurred())
+	r.Expect(place.Pods).To(HaveLen(3))
 }

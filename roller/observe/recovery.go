@@ -3,6 +3,7 @@ package observe
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -20,16 +21,29 @@ var (
 	// Kafka always recovers the log of the metadata before all others, even after an orderly stop. Next it reads the state of its
 	// producers.
 	metadataRead = regexp.MustCompile(`partition=__cluster_metadata-0\b.*Loading producer state till offset`)
+	// A broker waits for the metadata (org.apache.kafka.image.loader.MetadataLoader) before it recovers its logs. It says so ten times a
+	// second.
+	waitsForMetadata = regexp.MustCompile(`[tT]he loader is still catching up`)
+	hasMetadata      = regexp.MustCompile(`The loader finished catching up|InitializeNewPublishers: initializing `)
 )
 
-// RecoveryFromLog finds out from the log of a broker that is not ready whether it is recovering its logs. Known and nil means that it is
-// not. The result is unknown if the log shows neither, because its beginning is missing, the broker has not reached that point or the node
-// is no broker.
-func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
-	begun, known, whole := false, false, false
+// reached is the time after which a broker that does not say that it waits counts as having come to its logs, even if its log shows neither:
+// the levels of its loggers may be too high.
+const reached = time.Minute
+
+// RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering its logs. Known
+// and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers are silent or
+// the node is no broker.
+func RecoveryFromLog(text string, age time.Duration) roller.Fact[*roller.Recovery] {
+	begun, known, early := false, false, false
 	for line := range strings.Lines(text) {
-		whole = whole || starts.MatchString(line)
 		switch {
+		case starts.MatchString(line):
+			early = age < reached
+		case waitsForMetadata.MatchString(line):
+			begun, known, early = false, false, true
+		case hasMetadata.MatchString(line):
+			early = false
 		case metadataRead.MatchString(line):
 			begun, known = false, false // everything else is still to come if the node is a broker
 		case loadsLogs.MatchString(line):
@@ -41,12 +55,10 @@ func RecoveryFromLog(text string) roller.Fact[*roller.Recovery] {
 		}
 	}
 	switch {
-	case !known && whole: // it has not reached that point, or has no logs to recover
-		return roller.Known[*roller.Recovery](nil)
-	case !known:
-		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")
 	case begun:
 		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1})
+	case !known && !early:
+		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")
 	}
 	return roller.Known[*roller.Recovery](nil)
 }

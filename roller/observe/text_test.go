@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -35,32 +36,46 @@ func TestRecoveryByTheLog(t *testing.T) {
 			"0 (org.apache.kafka.storage.internals.log.UnifiedLog)\n"
 		begins = "[2026-11-21 09:59:50,000] INFO Registered `kafka:type=kafka.Log4jController` MBean " +
 			"(kafka.utils.Log4jControllerRegistration$)\n"
+		waits = "[2026-11-21 09:59:59,500] INFO [MetadataLoader id=1] initializeNewPublishers: the loader is still catching up because we " +
+			"still don't know the high water mark yet. (org.apache.kafka.image.loader.MetadataLoader)\n"
+		caughtUp = "[2026-11-21 09:59:59,900] INFO [MetadataLoader id=1] maybePublishMetadata(LOG_DELTA): The loader finished catching up to " +
+			"the current high water mark of 17 (org.apache.kafka.image.loader.MetadataLoader)\n"
+		publishes = "[2026-11-21 09:59:59,910] INFO [MetadataLoader id=1] InitializeNewPublishers: initializing BrokerMetadataPublisher " +
+			"with a snapshot at offset 16 (org.apache.kafka.image.loader.MetadataLoader)\n"
 		recovering = true
+		long       = time.Minute
 	)
 	for _, c := range []struct {
 		name  string
 		log   string
+		age   time.Duration
 		known bool
 		is    bool
 	}{
-		{"nothing yet", "", false, false},
-		{"it has just begun", begins, true, false},
-		{"it waits for the quorum, and nothing is cut off", begins + metadata + read, true, false},
-		{"it has begun, and recovers", begins + metadata + read + loading + unclean, true, recovering},
-		{"a clean start", loading + clean, true, false},
-		{"an unclean start", loading + unclean, true, recovering},
-		{"in the middle, the beginning is cut off", unflushed + unflushed, true, recovering},
-		{"done", loading + unclean + unflushed + loaded, true, false},
-		{"a controller recovers its log", metadata, true, recovering},
-		{"a controller that has read its log, or a broker that waits for the quorum", metadata + read, false, false},
-		{"a broker that goes on to its other logs", metadata + read + loading + unclean, true, recovering},
-		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded, true, false},
-		{"restarted in the same log, and waiting for the quorum", loading + unclean + metadata + read, false, false},
-		{"restarted in the same log", loading + unclean + loaded + loading + unclean, true, recovering},
+		{"nothing yet", "", 0, false, false},
+		{"it has just begun", begins, 0, true, false},
+		{"it has just come to the metadata", begins + metadata + read, long - 1, true, false},
+		{"it waits for the quorum", begins + metadata + read + waits + waits, long, true, false},
+		{"it waits for the quorum, and the beginning is cut off", waits, long, true, false},
+		{"it has the metadata, and is silent about its logs", begins + waits + caughtUp, 0, false, false},
+		{"the same, and it did not have to wait", begins + publishes, 0, false, false},
+		{"it is silent about everything", begins, long, false, false},
+		{"it has the metadata, and recovers", begins + waits + caughtUp + publishes + loading + unclean, long, true, recovering},
+		{"it has begun, and recovers", begins + metadata + read + loading + unclean, long, true, recovering},
+		{"a clean start", loading + clean, long, true, false},
+		{"an unclean start", loading + unclean, long, true, recovering},
+		{"in the middle, the beginning is cut off", unflushed + unflushed, long, true, recovering},
+		{"done", loading + unclean + unflushed + loaded, long, true, false},
+		{"a controller recovers its log", metadata, long, true, recovering},
+		{"a controller that has read its log, or a broker that waits for the quorum", metadata + read, long, false, false},
+		{"a broker that goes on to its other logs", metadata + read + loading + unclean, long, true, recovering},
+		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded, long, true, false},
+		{"restarted in the same log, and waiting for the quorum", loading + unclean + metadata + read, long, false, false},
+		{"restarted in the same log", loading + unclean + loaded + loading + unclean, long, true, recovering},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
-			r, known := observe.RecoveryFromLog(c.log).Get()
+			r, known := observe.RecoveryFromLog(c.log, c.age).Get()
 			g.Expect(known).To(Equal(c.known))
 			g.Expect(r != nil).To(Equal(c.is))
 			if r != nil {

@@ -205,7 +205,7 @@ func (r *Result) lookAt(t time.Time) {
 
 // waitFor requests the next pass when a window opens, or when it no longer counts for a certificate that expires then.
 func (r *Result) waitFor(windows schedule, now, notAfter time.Time) {
-	if next, ok := windows.next(now.Add(time.Second)); ok {
+	if next, ok := windows.Next(now.Add(time.Second)); ok {
 		r.lookAt(next)
 	}
 	if last := notAfter.Add(-lastChance); last.After(now) && !windows.always {

@@ -134,6 +134,19 @@ func TestARollEndsWhenARestartStaysDenied(t *testing.T) {
 	g.Expect(e.reached(blocked, now.Add(302*time.Second))).To(BeTrue())
 }
 
+// Facts that always take too long to read let no look act: engine.Engine shows that as a block.
+func TestARollEndsWhenAllLooksComeTooLate(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	e := &ending{patience: time.Minute}
+	tried := roller.Decision{Phase: roller.PhaseRolling, Actions: []roller.Action{{Kind: roller.ActionRestart, Node: 1}}}
+	late := roller.Decision{Phase: roller.PhaseBlocked, Nodes: []roller.Assessment{{Need: roller.NeedRestart,
+		Blocks: []roller.Block{{Rule: roller.RuleUnknown}}}}}
+	g.Expect(e.reached(tried, now)).To(BeFalse())
+	g.Expect(e.reached(late, now)).To(BeFalse())
+	g.Expect(e.reached(late, now.Add(time.Minute))).To(BeTrue())
+}
+
 // A drain evicts an up-to-date broker while another one is next: the roll goes on when the evicted one is back.
 func TestARollWaitsForAPodThatSomebodyElseDeleted(t *testing.T) {
 	g := NewWithT(t)

@@ -3,20 +3,70 @@ package app
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
-	opevents "github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
+// recorder accepts Events, each about a placed object.
+type recorder interface {
+	Normal(regarding runtime.Object, reason, action, note string)
+	Warning(regarding runtime.Object, reason, action, note string)
+}
+
+// placed is an object in a Kubernetes cluster.
+type placed struct {
+	runtime.Object
+	place string
+}
+
+// sink writes each Event to the Kubernetes cluster of its object, or to that of the roller while the other can't be reached.
+type sink struct {
+	// of returns the recorder of the Kubernetes cluster with that id, empty for the one where the roller runs; nil if it can't be reached.
+	of func(place string) events.EventRecorder
+}
+
+// Eventf implements events.EventRecorder.
+func (s sink) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	at := ""
+	if p, is := regarding.(placed); is {
+		regarding, at = p.Object, p.place
+	}
+	to := s.of(at)
+	if to == nil {
+		to = s.of("")
+	}
+	to.Eventf(regarding, related, kind, reason, action, note, args...)
+}
+
+// The actions of Events. That of a restart is Strimzi's.
+const (
+	eventRestart     = "StrimziInitiatedPodRestart"
+	eventReconfigure = "Reconfigure"
+	eventElect       = "ElectLeaders"
+	eventBlock       = "Block"
+)
+
+// eventAction returns the action of the Event about an outcome.
+func eventAction(o actuate.Outcome) string {
+	switch {
+	case o.Action.Kind == roller.ActionReconfigure:
+		return eventReconfigure
+	case o.Action.Kind == roller.ActionElectLeaders:
+		return eventElect
+	case o.Result == actuate.TooLate || o.Result == actuate.NotDone:
+		return eventBlock // users count restarts by their action
+	}
+	return eventRestart
+}
+
 // announcer records an Event for each action, and for each node that is newly blocked by something other than its turn.
 type announcer struct {
-	// events returns the recorder of the Kubernetes cluster with that id, empty for the one where the roller runs; nil if it can't be
-	// reached.
-	events    func(place string) events.EventRecorder
+	events    recorder
 	namespace string
 	blocked   map[roller.NodeID]roller.Rule
 }
@@ -24,16 +74,16 @@ type announcer struct {
 // ReportLook implements engine.Reporter.
 func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	for _, o := range outcomes {
-		kind := corev1.EventTypeNormal
 		warning, reason, note := engine.Describe(o)
-		if warning {
-			kind = corev1.EventTypeWarning
-		}
 		n := s.Node(o.Action.Node)
-		a.say(n, kind, reason, note)
+		if warning {
+			a.events.Warning(a.pod(n), reason, eventAction(o), note)
+		} else {
+			a.events.Normal(a.pod(n), reason, eventAction(o), note)
+		}
 		if o.Action.Kind == roller.ActionRestart && o.Result == actuate.Done {
 			for _, r := range o.Action.Reasons { // with the names that users of Strimzi's Events know
-				a.say(n, corev1.EventTypeNormal, string(r.Kind), "Rolling Pod "+n.Name+" due to "+r.String())
+				a.events.Normal(a.pod(n), string(r.Kind), eventRestart, "Rolling Pod "+n.Name+" due to "+r.String())
 			}
 		}
 	}
@@ -49,21 +99,16 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 			if n.Need == roller.NeedNothing {
 				what = "Replacement" // of a pod that should have ended
 			}
-			a.say(s.Node(n.Node), corev1.EventTypeWarning, "Blocked", what+" waits ("+string(b.Rule)+"): "+b.Why)
+			a.events.Warning(a.pod(s.Node(n.Node)), "Blocked", eventBlock, what+" waits ("+string(b.Rule)+"): "+b.Why)
 		}
 	}
 	a.blocked = blocked
 }
 
-// say records an Event on a node's pod: in the pod's Kubernetes cluster, or in that of the roller while the other can't be reached.
-func (a *announcer) say(n *roller.Node, kind, reason, note string) {
-	recorder := a.events(n.Place)
-	if recorder == nil {
-		recorder = a.events("")
-	}
-	pod := &corev1.Pod{
+// pod returns a node's pod, for Events.
+func (a *announcer) pod(n *roller.Node) runtime.Object {
+	return placed{&corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.namespace, Name: n.Name, UID: types.UID(n.Instance.Or(""))},
-	}
-	recorder.Eventf(pod, nil, kind, reason, "StrimziInitiatedPodRestart", "%s", opevents.Note(note))
+	}, n.Place}
 }

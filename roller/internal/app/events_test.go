@@ -3,11 +3,11 @@ package app
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 
@@ -18,9 +18,9 @@ import (
 // Events about a pod are created in the pod's Kubernetes cluster.
 func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 	g := NewWithT(t)
-	here, east := events.NewFakeRecorder(10), events.NewFakeRecorder(10)
+	here, east := &recorded{}, &recorded{}
 	reachable := true
-	a := &announcer{namespace: "kafka", events: func(place string) events.EventRecorder {
+	s := sink{of: func(place string) events.EventRecorder {
 		switch {
 		case place == "":
 			return here
@@ -30,31 +30,22 @@ func TestEventsAreMadeWhereThePodIs(t *testing.T) {
 		g.Expect(place).To(Equal("east"))
 		return east
 	}}
-	s := &roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1"}, {ID: 2, Name: "pod-2", Place: "east"}}}
-	restarted := func(id roller.NodeID) {
-		reason := roller.Reason{Kind: roller.PodHasOldRevision}
-		a.ReportLook(s, roller.Decision{}, []actuate.Outcome{{Action: roller.Action{Kind: roller.ActionRestart, Node: id,
-			Reasons: []roller.Reason{reason}}}})
+	say := func(place string) {
+		s.Eventf(placed{&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "pod-1"}}, place}, nil, "Normal", "Restarted", "Restart", "%s", "100%")
 	}
-	recorded := func(r *events.FakeRecorder) (all []string) {
-		for len(r.Events) > 0 {
-			all = append(all, <-r.Events)
-		}
-		return all
-	}
-
-	restarted(1)
-	g.Expect(recorded(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-1 due to PodHasOldRevision")))
-	g.Expect(recorded(east)).To(BeEmpty())
-	restarted(2)
-	g.Expect(recorded(here)).To(BeEmpty())
-	g.Expect(recorded(east)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")))
+	said := []event{{"/pod-1", "", "Normal", "Restarted", "Restart", "100%"}}
+	say("")
+	g.Expect(here.taken()).To(Equal(said))
+	g.Expect(east.taken()).To(BeEmpty())
+	say("east")
+	g.Expect(here.taken()).To(BeEmpty())
+	g.Expect(east.taken()).To(Equal(said))
 	reachable = false
-	restarted(2)
-	g.Expect(recorded(here)).To(ContainElement(ContainSubstring("Rolling Pod pod-2 due to PodHasOldRevision")), "better here than nowhere")
+	say("east")
+	g.Expect(here.taken()).To(Equal(said), "better here than nowhere")
 }
 
-// recorded records the calls of an EventRecorder.
+// recorded records Events.
 type recorded struct{ events []event }
 
 type event struct{ pod, uid, kind, reason, action, note string }
@@ -62,6 +53,14 @@ type event struct{ pod, uid, kind, reason, action, note string }
 func (r *recorded) Eventf(regarding, _ runtime.Object, kind, reason, action, note string, args ...any) {
 	pod := regarding.(*corev1.Pod)
 	r.events = append(r.events, event{pod.Namespace + "/" + pod.Name, string(pod.UID), kind, reason, action, fmt.Sprintf(note, args...)})
+}
+
+func (r *recorded) Normal(regarding runtime.Object, reason, action, note string) {
+	r.Eventf(regarding.(placed).Object, nil, "Normal", reason, action, "%s", note)
+}
+
+func (r *recorded) Warning(regarding runtime.Object, reason, action, note string) {
+	r.Eventf(regarding.(placed).Object, nil, "Warning", reason, action, "%s", note)
 }
 
 func (r *recorded) taken() []event {
@@ -72,7 +71,7 @@ func (r *recorded) taken() []event {
 
 func announce() (*announcer, *recorded, *roller.Snapshot) {
 	r := &recorded{}
-	return &announcer{events: func(string) events.EventRecorder { return r }, namespace: "kafka"}, r,
+	return &announcer{events: r, namespace: "kafka"}, r,
 		&roller.Snapshot{Nodes: []roller.Node{{ID: 1, Name: "pod-1", Instance: roller.Known("first")}}}
 }
 
@@ -127,7 +126,7 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 	}
 	quorum := roller.Block{Rule: roller.RuleQuorum, Why: "2 of 3 voters are caught up"}
 	g.Expect(look(roller.Block{Rule: roller.RuleLimit}, quorum)).To(Equal([]event{
-		{"kafka/pod-1", "first", "Warning", "Blocked", "StrimziInitiatedPodRestart", "Restart waits (Quorum): 2 of 3 voters are caught up"},
+		{"kafka/pod-1", "first", "Warning", "Blocked", "Block", "Restart waits (Quorum): 2 of 3 voters are caught up"},
 	}), "that it is not its turn is nothing to tell")
 	g.Expect(look(quorum)).To(BeEmpty())
 	g.Expect(look(roller.Block{Rule: roller.RuleHold, Why: "ann"})).To(HaveLen(1), "another rule is news")
@@ -135,17 +134,32 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 	g.Expect(look(quorum)).To(HaveLen(1), "it was free in between")
 	a.ReportLook(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedNothing, Blocks: []roller.Block{
 		{Rule: roller.RuleUnknown, Why: "its pod should have ended"}}}}}, nil)
-	g.Expect(r.taken()).To(Equal([]event{{"kafka/pod-1", "first", "Warning", "Blocked", "StrimziInitiatedPodRestart",
+	g.Expect(r.taken()).To(Equal([]event{{"kafka/pod-1", "first", "Warning", "Blocked", "Block",
 		"Replacement waits (Unknown): its pod should have ended"}}))
 }
 
-func TestALongNoteIsCut(t *testing.T) {
+// Users count restarts by the action of their Events.
+func TestTheActionOfAnEvent(t *testing.T) {
 	g := NewWithT(t)
-	a, r, s := announce()
-	long := roller.Block{Rule: roller.RuleHold, Why: strings.Repeat("€", 3000)}
-	a.ReportLook(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedRestart, Blocks: []roller.Block{long}}}}, nil)
-	all := r.taken()
-	g.Expect(all).To(HaveLen(1))
-	g.Expect(all[0].note).To(HaveSuffix("€..."))
-	g.Expect(len(all[0].note)).To(BeNumerically("<=", 1024), "the API server rejects longer ones")
+	for _, c := range []struct {
+		kind   roller.ActionKind
+		result actuate.Result
+		action string
+	}{
+		{roller.ActionRestart, actuate.Done, "StrimziInitiatedPodRestart"},
+		{roller.ActionRestart, actuate.Unclear, "StrimziInitiatedPodRestart"},
+		{roller.ActionRestart, actuate.TooLate, "Block"},
+		{roller.ActionRestart, actuate.NotDone, "Block"},
+		{roller.ActionReconfigure, actuate.Done, "Reconfigure"},
+		{roller.ActionReconfigure, actuate.Refused, "Reconfigure"},
+		{roller.ActionReconfigure, actuate.TooLate, "Reconfigure"},
+		{roller.ActionElectLeaders, actuate.NotDone, "ElectLeaders"},
+	} {
+		a, r, s := announce()
+		o := actuate.Outcome{Action: roller.Action{Kind: c.kind, Node: 1}, Result: c.result, Err: errors.New("why")}
+		a.ReportLook(s, roller.Decision{}, []actuate.Outcome{o})
+		all := r.taken()
+		g.Expect(all).To(HaveLen(1))
+		g.Expect(all[0].action).To(Equal(c.action))
+	}
 }

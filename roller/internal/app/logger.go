@@ -16,7 +16,7 @@ type logger struct {
 }
 
 // ReportLook implements engine.Reporter.
-func (l *logger) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
+func (l *logger) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes []actuate.Outcome) {
 	for _, o := range outcomes {
 		_, reason, note := engine.Describe(o)
 		l.log.Info(note, "node", o.Action.Node, "what", reason)
@@ -27,14 +27,10 @@ func (l *logger) ReportLook(_ *roller.Snapshot, d roller.Decision, outcomes []ac
 		if lines[a.Node] == l.lines[a.Node] || lines[a.Node] == "" && l.lines == nil {
 			continue
 		}
-		reason := ""
-		if len(a.Blocks) > 0 {
-			reason = a.Blocks[0].Why
-		}
-		l.log.Info("Node changed", "node", a.Node, "pod", a.Name, "state", lines[a.Node], "detail", a.Detail, "reason", reason)
+		l.log.Info("Node changed", "node", a.Node, "pod", a.Name, "state", lines[a.Node], "detail", a.Detail, "reason", engine.Reason(a))
 	}
 	if d.Phase != l.phase {
-		l.log.Info("Roll phase changed", "phase", d.Phase, "before", l.phase)
+		l.log.Info("Roll phase changed", "phase", d.Phase, "before", l.phase, "reason", engine.Missing(d, s.Unread))
 	}
 	l.phase, l.lines = d.Phase, lines
 }

@@ -47,7 +47,7 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 	}
 	lock := &lease.Lease{
 		Client: w.home, Namespace: cluster.Namespace, Cluster: cluster.Name, Identity: w.identity, Now: time.Now,
-		Elected: w.options.Command == "run" && w.options.LeaderElection && w.options.Cluster != "",
+		Elected: w.elects(cluster),
 	}
 	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf, Held: lock.Verify}
 	r.observer = &observe.Observer{
@@ -69,6 +69,12 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 		Lock: lock,
 	}
 	return r
+}
+
+// elects reports whether the replicas of this Deployment elect their leader by the Lease of this Kafka cluster.
+func (w *world) elects(cluster types.NamespacedName) bool {
+	e := w.options.Election
+	return w.options.Command == "run" && e.Enabled && e.Name == lease.Name(cluster.Name) && e.Namespace == cluster.Namespace
 }
 
 // Close releases the Lease, and closes the connections to Kafka.

@@ -3,10 +3,10 @@ package app
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -18,10 +18,9 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/clusters"
-	"github.com/kafka-operators/kafka-operators/operator/election"
+	opevents "github.com/kafka-operators/kafka-operators/operator/events"
 	opmanager "github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
 	"github.com/kafka-operators/kafka-operators/roller/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -90,13 +89,8 @@ func ofClusters(cluster string) labels.Selector {
 // newManager returns the manager, whose cache is that of home.
 func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 	o := w.options
-	lock := election.Options{
-		Enabled: o.LeaderElection, Name: "roller-leader", Namespace: o.Home, Identity: w.identity,
-		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-	}
-	if o.Cluster != "" { // the replicas elect by the Lease of the Kafka cluster, as in earlier versions
-		lock.Name, lock.Namespace = lease.Name(o.Cluster), o.Namespace
-	}
+	lock := o.Election
+	lock.Identity = w.identity
 	mgr, _, err := opmanager.New(config, opmanager.Options{
 		Name: name, Scheme: Scheme(), Namespaces: o.Namespaces, Cache: scope(o), HTTP: o.HTTP, Election: lock, Log: w.log,
 	})
@@ -106,7 +100,8 @@ func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
 	here := w.places()[0]
 	here.cache, here.events = mgr.GetCache(), func() events.EventRecorder { return mgr.GetEventRecorder(name) }
 	w.places = func() []place { return []place{here} }
-	return mgr, nil
+	w.events = opevents.New(sink{w.recorder}, opevents.DefaultLimits, func() {})
+	return mgr, mgr.Add(w.events)
 }
 
 // watchRemotes connects to the other Kubernetes clusters, and lets changes there wake the reconciler.
@@ -128,10 +123,13 @@ func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *con
 func (w *world) reconciler() *controller.Reconciler {
 	all := metrics.New(crmetrics.Registry)
 	return &controller.Reconciler{
-		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: 6 * w.options.Timeout, Events: w.recorder,
+		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: 6 * w.options.Timeout,
+		Record: func(place string, about runtime.Object, reason, action, note string) {
+			w.events.Normal(placed{about, place}, reason, action, note)
+		},
 		New: func(cluster types.NamespacedName) controller.Roll {
 			m := all.Of(cluster.Namespace, cluster.Name)
-			r := w.newRoll(cluster, m, &announcer{events: w.recorder, namespace: cluster.Namespace},
+			r := w.newRoll(cluster, m, &announcer{events: w.events, namespace: cluster.Namespace},
 				&logger{log: w.log.WithValues("namespace", cluster.Namespace, "cluster", cluster.Name)})
 			r.ended = m.Forget
 			return r

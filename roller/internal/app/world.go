@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	opevents "github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
@@ -38,6 +39,8 @@ type world struct {
 	home client.Client
 	// places returns the connected Kubernetes clusters. The first one is home.
 	places func() []place
+	// events accepts the Events of the Deployment.
+	events *opevents.Recorder
 	// end closes the connections.
 	end func()
 }
@@ -79,8 +82,12 @@ func newHome(config *rest.Config, o options.Options, log logr.Logger) (*world, e
 		client: func() (client.Client, error) { return home, nil },
 		logs:   func() (kubernetes.Interface, error) { return logs, nil },
 	}
+	identity := host + "_" + string(uuid.NewUUID())
+	if o.Command == "run" && o.Election.Identity != "" { // a command in the container of a Deployment is another process
+		identity = o.Election.Identity
+	}
 	return &world{
-		options: o, log: log, identity: host + "_" + string(uuid.NewUUID()), home: home,
+		options: o, log: log, identity: identity, home: home,
 		places: func() []place { return []place{here} }, end: func() {},
 	}, nil
 }

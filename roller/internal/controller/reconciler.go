@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -40,12 +39,12 @@ type Reconciler struct {
 	Named bool
 	// Interval is how often to observe a cluster without pending work, Deadline how long one observation may take.
 	Interval, Deadline time.Duration
-	// Events returns the recorder of the Kubernetes cluster with that id; nil if it can't be reached.
-	Events func(place string) events.EventRecorder
+	// Record records an Event about an object of the Kubernetes cluster with that id.
+	Record func(place string, about runtime.Object, reason, action, note string)
 
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]Roll
-	alone map[types.NamespacedName]string // the reason why a cluster is skipped
+	alone map[types.NamespacedName]finding // the clusters that are skipped
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -58,10 +57,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case err != nil:
 		return reconcile.Result{}, err
 	case found.gone && !r.Named:
-		r.end(ctx, key, "")
+		r.end(ctx, key, finding{})
 		return reconcile.Result{}, nil
 	case found.why != "":
-		if r.end(ctx, key, found.why) {
+		if r.end(ctx, key, found) {
 			r.announce(ctx, key, found)
 		}
 		return reconcile.Result{}, nil
@@ -81,12 +80,28 @@ type finding struct {
 	why   string
 	set   *podset.StrimziPodSet
 	place string
+	// refusals are the reasons to skip it, by Kubernetes cluster.
+	refusals map[string]string
+}
+
+// refuse adds a reason to skip the cluster.
+func (f *finding) refuse(place string, set *podset.StrimziPodSet, why string) {
+	if why == "" {
+		return
+	}
+	if f.refusals == nil {
+		f.refusals = map[string]string{}
+		f.why, f.set, f.place = why, set, place
+	}
+	f.refusals[place] = why
 }
 
 // find reads the sets in all caches. Sets in an unreadable Kubernetes cluster are unknown: if there are others, their nodes are still
-// observed, and the roller restarts no node of an unknown set.
+// observed, and the roller restarts no node of an unknown set. A set that excluded the Kafka cluster before does so until it can be read
+// again.
 func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (finding, error) {
 	found := finding{gone: true}
+	before := r.skipped(key)
 	for _, source := range r.Sources() {
 		var sets podset.StrimziPodSetList
 		err := source.Cache.List(ctx, &sets, client.InNamespace(key.Namespace), client.MatchingLabels{v1.LabelCluster: key.Name},
@@ -96,15 +111,15 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 			return finding{}, err
 		case err != nil:
 			found.gone = false
+			found.refuse(source.ID, nil, before.refusals[source.ID])
 			continue
 		}
 		for i := range sets.Items {
 			nodes, err := observe.DesiredNodes(&sets.Items[i])
 			found.gone = found.gone && err == nil && len(nodes) == 0
 		}
-		if set, why := observe.LeftAlone(sets.Items, r.Named); why != "" && found.why == "" {
-			found.why, found.set, found.place = why, set, source.ID
-		}
+		set, why := observe.LeftAlone(sets.Items, r.Named)
+		found.refuse(source.ID, set, why)
 	}
 	return found, nil
 }
@@ -114,7 +129,7 @@ func (r *Reconciler) roll(key types.NamespacedName) Roll {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rolls == nil {
-		r.rolls, r.alone = map[types.NamespacedName]Roll{}, map[types.NamespacedName]string{}
+		r.rolls, r.alone = map[types.NamespacedName]Roll{}, map[types.NamespacedName]finding{}
 	}
 	delete(r.alone, key)
 	if _, there := r.rolls[key]; !there {
@@ -123,18 +138,25 @@ func (r *Reconciler) roll(key types.NamespacedName) Roll {
 	return r.rolls[key]
 }
 
+// skipped returns why a cluster was skipped before.
+func (r *Reconciler) skipped(key types.NamespacedName) finding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.alone[key]
+}
+
 // end ends the roll of a cluster, if there is one, and records why. It reports whether the reason is new.
-func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, why string) bool {
+func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, found finding) bool {
 	r.mu.Lock()
 	roll, rolling := r.rolls[key]
 	delete(r.rolls, key)
-	news := why != r.alone[key]
+	news := found.why != r.alone[key].why
 	delete(r.alone, key)
-	if why != "" {
+	if found.why != "" {
 		if r.alone == nil {
-			r.alone = map[types.NamespacedName]string{}
+			r.alone = map[types.NamespacedName]finding{}
 		}
-		r.alone[key] = why
+		r.alone[key] = found
 	}
 	r.mu.Unlock()
 	if rolling {
@@ -146,11 +168,12 @@ func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, why stri
 // announce reports once why a cluster is skipped.
 func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f finding) {
 	logr.FromContextOrDiscard(ctx).Info("Skipping the Kafka cluster", "namespace", key.Namespace, "cluster", key.Name, "why", f.why)
-	if recorder := r.Events(f.place); recorder != nil {
-		set := f.set.DeepCopy()
-		set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
-		recorder.Eventf(set, nil, corev1.EventTypeNormal, "LeftAlone", "Roll", "%s", "The roller skips Kafka cluster "+key.Name+": "+f.why)
+	if f.set == nil {
+		return // it was read before, and the place of its Event can't be reached now
 	}
+	set := f.set.DeepCopy()
+	set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
+	r.Record(f.place, set, "LeftAlone", "Roll", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 }
 
 // Close ends all rolls.

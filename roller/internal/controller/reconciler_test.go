@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,11 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -84,8 +86,10 @@ func begin(t *testing.T, namespace, named string) *world {
 	w.cache = mgr.GetCache()
 	r := &controller.Reconciler{
 		Sources: func() []observe.Source { return []observe.Source{{Cache: mgr.GetCache()}} }, Interval: time.Hour, Deadline: time.Minute,
-		Named:  named != "",
-		Events: func(string) events.EventRecorder { return mgr.GetEventRecorder("roller") },
+		Named: named != "",
+		Record: func(_ string, about runtime.Object, reason, action, note string) {
+			mgr.GetEventRecorder("roller").Eventf(about, nil, corev1.EventTypeNormal, reason, action, "%s", note)
+		},
 		New: func(cluster types.NamespacedName) controller.Roll {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -285,3 +289,68 @@ func TestCachesAreReadAsTheAPIServerIs(t *testing.T) {
 		}
 	}).Should(Succeed())
 }
+
+// lost is the cache of a Kubernetes cluster whose connection can be lost.
+type lost struct {
+	client.Reader
+	is bool
+}
+
+func (l *lost) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if l.is {
+		return errors.New("it is not connected")
+	}
+	return l.Reader.List(ctx, list, options...)
+}
+
+// A set that excludes a Kafka cluster does so as long as nobody can read that it no longer does, such as during a migration from Strimzi.
+func TestARefusalOutlivesTheConnection(t *testing.T) {
+	g := NewWithT(t)
+	ours, others := setOf(t, "ns", "mine"), setOf(t, "ns", "mine")
+	others.Annotations = nil
+	build := func(set *podset.StrimziPodSet) client.Client {
+		return fake.NewClientBuilder().WithScheme(scheme).WithObjects(set).Build()
+	}
+	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	there := build(others)
+	home, east := &lost{Reader: build(ours)}, &lost{Reader: there}
+	rolls := 0
+	r := &controller.Reconciler{
+		Sources:  func() []observe.Source { return []observe.Source{{Cache: home}, {ID: "east", Cache: east}} },
+		Deadline: time.Minute,
+		Record:   func(string, runtime.Object, string, string, string) {},
+		New: func(types.NamespacedName) controller.Roll {
+			rolls++
+			return nothing{}
+		},
+	}
+	reconcile := func() {
+		_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "mine"}})
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+	reconcile()
+	g.Expect(rolls).To(BeZero())
+	east.is = true
+	reconcile()
+	reconcile()
+	g.Expect(rolls).To(BeZero(), "the set in east is still there")
+	others.Annotations = ours.Annotations
+	g.Expect(there.Update(t.Context(), others)).To(Succeed())
+	reconcile()
+	g.Expect(rolls).To(BeZero())
+	east.is = false
+	reconcile()
+	g.Expect(rolls).To(Equal(1))
+	east.is = true
+	reconcile()
+	g.Expect(rolls).To(Equal(1), "a lost Kubernetes cluster ends no roll")
+}
+
+// nothing is a roll that does nothing.
+type nothing struct{}
+
+// Look implements controller.Roll.
+func (nothing) Look(context.Context) (roller.Decision, error) { return roller.Decision{}, nil }
+
+// Close implements controller.Roll.
+func (nothing) Close(context.Context) {}

@@ -52,7 +52,7 @@ type FailureReporter interface {
 }
 
 // ErrNoNodes is the error of a look that found no node: there may be none, or the roller may not be allowed to list them.
-var ErrNoNodes = errors.New("no node of the Kafka cluster was seen: are its pods labelled strimzi.io/cluster, and may they be listed?")
+var ErrNoNodes = errors.New("found no nodes: check that the pods have the label strimzi.io/cluster, and that the roller may list pods")
 
 // ErrHeld means that another roller works on the Kafka cluster, or did so until it was killed.
 var ErrHeld = errors.New("another roller is already restarting this Kafka cluster")
@@ -83,6 +83,8 @@ type Engine struct {
 	held error
 	// holding means that the lock was acquired, and not released.
 	holding bool
+	// late is how many looks in a row came too late for all their actions.
+	late int
 	// changing are the nodes whose configuration has just been changed. A glance does not show the result of that.
 	changing []roller.NodeID
 }
@@ -125,7 +127,11 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 		return roller.Decision{}, err
 	}
 	outcomes, after := e.carryOut(ctx, &s, &d, verified)
-	if len(d.Actions) > 0 {
+	acted := len(d.Actions) > 0
+	if e.tooLate(&d, outcomes) {
+		status = summary(&s, d, e.Policy(s.At), e.Journal.Status())
+	}
+	if acted {
 		if err := e.Journal.Save(ctx, after, status); err != nil {
 			// The stored journal lists all actions as begun: the next look checks these first.
 			e.Log.Error(err, "Failed to store the outcome of the last actions")
@@ -295,7 +301,8 @@ func (e *Engine) aged(s *roller.Snapshot, action roller.Action) error {
 		if from.IsZero() {
 			from = s.At
 		}
-		return fmt.Errorf("the oldest observed fact is %s old, and may have changed", now.Sub(from.Round(0)).Round(time.Millisecond))
+		return fmt.Errorf("the oldest observed fact is %s old, and may have changed: at most %s is allowed",
+			now.Sub(from.Round(0)).Round(time.Millisecond), roller.Freshness)
 	}
 	return nil
 }

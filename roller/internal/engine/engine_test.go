@@ -398,6 +398,12 @@ func TestOutcomesForPeople(t *testing.T) {
 	g.Expect([]any{warning, note}).To(Equal([]any{true, "node 3 is restarted: PodHasOldRevision; it serves nobody"}))
 	warning, reason, note = engine.Describe(actuate.Outcome{Action: restart, Result: actuate.NotDone, Err: errors.New("forbidden")})
 	g.Expect([]any{warning, reason, note}).To(Equal([]any{true, "NotDone", "node 3 could not be restarted: forbidden"}))
+	late := actuate.Outcome{Action: restart, Result: actuate.TooLate, Err: errors.New("the oldest observed fact is 7s old")}
+	_, _, note = engine.Describe(late)
+	g.Expect(note).To(Equal("postponed the restart of node 3: the oldest observed fact is 7s old"))
+	late.Action.Kind = roller.ActionReconfigure
+	_, _, note = engine.Describe(late)
+	g.Expect(note).To(Equal("postponed the reconfiguration of node 3: the oldest observed fact is 7s old"))
 }
 
 // The conditions in the journal are like those of any object, with the time of their last transition.
@@ -414,7 +420,7 @@ func TestConditions(t *testing.T) {
 	b.Expect(look()).To(Equal(engine.Status{
 		Phase: roller.PhaseBlocked,
 		RollerStatus: podset.RollerStatus{Conditions: []v1.Condition{
-			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
+			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "3 of 3 nodes need a restart", LastTransitionTime: "2026-11-21T12:00:00Z"},
 			{Type: "Blocked", Status: "True", Reason: "Paused", Message: "node 0: ann wants it", LastTransitionTime: "2026-11-21T12:00:00Z"},
 		}},
 		Nodes: map[string]string{"kafka": "Ready: Restart waits: Paused"},
@@ -422,7 +428,7 @@ func TestConditions(t *testing.T) {
 	b.paused, b.snapshot.At = "", noon.Add(time.Minute)
 	status := look()
 	b.Expect(status.Conditions).To(Equal([]v1.Condition{
-		{Type: "Ready", Status: "False", Reason: "Rolling", Message: "of 3 nodes 3 to be restarted", LastTransitionTime: "2026-11-21T12:00:00Z"},
+		{Type: "Ready", Status: "False", Reason: "Rolling", Message: "3 of 3 nodes need a restart", LastTransitionTime: "2026-11-21T12:00:00Z"},
 	}))
 	for i := range b.snapshot.Nodes {
 		b.snapshot.Nodes[i].Revision, b.snapshot.Nodes[i].Instance = roller.Known(roller.Revision{Current: "new", Desired: "new"}),
@@ -435,4 +441,42 @@ func TestConditions(t *testing.T) {
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T13:00:00Z"), "nothing has changed since")
 	b.status = "{"
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T14:00:00Z"))
+}
+
+// Nobody can correct what nobody names: a right that the roller lacks, or a Kubernetes cluster that it can't read.
+func TestWhatIsUnknownIsNamed(t *testing.T) {
+	b := newBench(t)
+	for i := range b.snapshot.Nodes {
+		n := &b.snapshot.Nodes[i]
+		n.Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"})
+		n.Config = roller.Unknown[brokerconfig.Config]("Kafka was not asked: secrets \"c\" is forbidden")
+	}
+	look := func() (roller.Decision, engine.Status) {
+		d, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		var status engine.Status
+		b.Expect(json.Unmarshal([]byte(b.status), &status)).To(Succeed())
+		return d, status
+	}
+	d, status := look()
+	b.Expect(status.Phase).To(Equal(roller.PhaseUnknown))
+	b.Expect(status.Conditions[0].Message).To(Equal("3 of 3 nodes are unknown (node 0: its configuration: Kafka was not asked: secrets \"c\" " +
+		"is forbidden)"))
+	b.Expect(status.Nodes).To(Equal(map[string]string{"kafka": "Unknown: its configuration"}))
+	b.Expect(engine.Reason(d.Nodes[0])).To(Equal("its configuration: Kafka was not asked: secrets \"c\" is forbidden"))
+
+	for i := range b.snapshot.Nodes {
+		b.snapshot.Nodes[i].Config = roller.Known(brokerconfig.Config{})
+	}
+	b.snapshot.Nodes[1].Ready = roller.Unknown[bool]("cluster east can't be read")
+	b.snapshot.Unread = "cluster east can't be read: it is not connected"
+	d, status = look()
+	b.Expect(status.Conditions[0].Message).To(Equal("1 of 3 nodes is unknown (node 1: its readiness: cluster east can't be read); cluster east " +
+		"can't be read: it is not connected"))
+	b.Expect(d.Nodes).To(ContainElement(And(HaveField("Node", roller.NodeID(1)), WithTransform(engine.Line, Equal("Unknown: its readiness")))))
+
+	b.snapshot.Nodes = slices.Delete(b.snapshot.Nodes, 1, 2)
+	_, status = look()
+	b.Expect(status.Phase).To(Equal(roller.PhaseUnknown))
+	b.Expect(status.Conditions[0].Message).To(Equal("cluster east can't be read: it is not connected"))
 }

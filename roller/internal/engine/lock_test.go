@@ -48,7 +48,7 @@ func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b.snapshot.From = b.snapshot.At.Add(-time.Second)
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
-	b.Expect(b.outcomes[0].Err).To(MatchError("the oldest observed fact is 7s old, and may have changed"))
+	b.Expect(b.outcomes[0].Err).To(MatchError("the oldest observed fact is 7s old, and may have changed: at most 5s is allowed"))
 	b.snapshot.From = time.Time{}
 	b.Expect(b.did).To(BeEmpty())
 	b.Expect(b.stored.Restarts).To(BeEmpty())
@@ -56,6 +56,32 @@ func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b.now = func() time.Time { return b.snapshot.At.Add(5 * time.Second) }
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveLen(1))
+}
+
+// If the facts always take longer to read than they may be old, no look ever acts. Users are told, and the next look tries again.
+func TestLooksThatAlwaysComeTooLate(t *testing.T) {
+	b := newBench(t)
+	b.now = func() time.Time { return b.snapshot.At.Add(6 * time.Second) }
+	look := func() roller.Decision {
+		d, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		return d
+	}
+	for range 2 {
+		b.Expect(look().Phase).To(Equal(roller.PhaseRolling))
+	}
+	for range 2 {
+		d := look()
+		b.Expect(d.Phase).To(Equal(roller.PhaseBlocked))
+		b.Expect(d.Actions).To(BeEmpty())
+		b.Expect(d.Nodes[0].Blocks).To(ContainElement(And(HaveField("Rule", roller.RuleUnknown), HaveField("Why",
+			HaveSuffix("came too late: the oldest observed fact is 6s old, and may have changed: at most 5s is allowed")))))
+		b.Expect(b.status).To(And(ContainSubstring(`"type":"Blocked"`), ContainSubstring("the oldest observed fact is 6s old")))
+		b.Expect(b.stored.Restarts).To(BeEmpty())
+	}
+	b.now = nil
+	b.Expect(look().Phase).To(Equal(roller.PhaseRolling))
 	b.Expect(b.did).To(HaveLen(1))
 }
 

@@ -48,7 +48,7 @@ func Obstacle(a roller.Assessment) (roller.Block, bool) {
 func summary(s *roller.Snapshot, d roller.Decision, policy roller.Policy, before string) Status {
 	var last Status
 	_ = json.Unmarshal([]byte(before), &last) // without a valid summary there are no times to keep
-	status := Status{Phase: d.Phase, RollerStatus: podset.RollerStatus{Conditions: conditions(d)}}
+	status := Status{Phase: d.Phase, RollerStatus: podset.RollerStatus{Conditions: conditions(d, s.Unread)}}
 	status.Configurations = roller.Configurations(s, d, policy, last.Configurations)
 	if !d.Expected.IsZero() {
 		status.Expected = d.Expected.Round(time.Minute).UTC().Format(time.RFC3339)
@@ -69,10 +69,10 @@ func summary(s *roller.Snapshot, d roller.Decision, policy roller.Policy, before
 }
 
 // conditions returns the conditions of a decision, without their times.
-func conditions(d roller.Decision) []v1.Condition {
+func conditions(d roller.Decision, unread string) []v1.Condition {
 	ready := v1.Condition{Type: ConditionReady, Status: "True"}
 	if d.Phase != roller.PhaseDone {
-		ready.Status, ready.Reason, ready.Message = "False", string(d.Phase), missing(d)
+		ready.Status, ready.Reason, ready.Message = "False", string(d.Phase), Missing(d, unread)
 	}
 	all := []v1.Condition{ready}
 	for _, a := range d.Nodes {
@@ -84,29 +84,71 @@ func conditions(d roller.Decision) []v1.Condition {
 	return all
 }
 
-// missing summarizes the remaining work.
-func missing(d roller.Decision) string {
-	restarts, changes, unready := 0, 0, 0
+// Missing summarizes why not all is done: the nodes that need something, or are not ready or known, and why nodes may not have been seen.
+func Missing(d roller.Decision, unread string) string {
+	restarts, changes, unready, unknown := 0, 0, 0, 0
+	first := ""
 	for _, a := range d.Nodes {
 		switch {
 		case a.Need == roller.NeedRestart:
 			restarts++
 		case a.Need == roller.NeedReconfiguration:
 			changes++
+		case isUnknown(a):
+			if unknown++; unknown == 1 {
+				first = fmt.Sprintf(" (node %d: %s)", a.Node, fact(a))
+			}
 		case a.State != roller.StateReady || len(a.Blocks) > 0:
 			unready++
 		}
 	}
 	var parts []string
 	for _, p := range []struct {
-		n    int
-		what string
-	}{{restarts, "to be restarted"}, {changes, "to be reconfigured"}, {unready, "not ready"}} {
+		n             int
+		one, many, of string
+	}{
+		{restarts, "needs a restart", "need a restart", ""}, {changes, "needs a reconfiguration", "need a reconfiguration", ""},
+		{unready, "is not ready", "are not ready", ""}, {unknown, "is unknown", "are unknown", first},
+	} {
+		what := p.many
+		if p.n == 1 {
+			what = p.one
+		}
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			parts = append(parts, fmt.Sprintf("%d of %d nodes %s%s", p.n, len(d.Nodes), what, p.of))
 		}
 	}
-	return fmt.Sprintf("of %d nodes %s", len(d.Nodes), strings.Join(parts, ", "))
+	if unread != "" {
+		parts = append(parts, unread)
+	}
+	if len(parts) == 0 {
+		return "preferred leaders are being elected"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// isUnknown reports whether a node may need something that the roller does not know.
+func isUnknown(a roller.Assessment) bool {
+	return a.Need == roller.NeedNothing && (a.State == roller.StateUnknown || a.State == roller.StateReady && len(a.Unknown) > 0)
+}
+
+// fact returns the first unknown fact of a node, and why it is unknown.
+func fact(a roller.Assessment) string {
+	if len(a.Unknown) > 0 {
+		return a.Unknown[0]
+	}
+	return a.Detail
+}
+
+// Reason returns why a node is not done, in full; empty if nothing is in its way.
+func Reason(a roller.Assessment) string {
+	switch {
+	case len(a.Blocks) > 0:
+		return a.Blocks[0].Why
+	case isUnknown(a):
+		return fact(a)
+	}
+	return ""
 }
 
 // Line describes in one line what a node needs and what blocks it; empty if it is ready and needs nothing. It omits values that change from
@@ -115,6 +157,9 @@ func Line(a roller.Assessment) string {
 	switch {
 	case a.Need == roller.NeedNothing && len(a.Blocks) > 0:
 		return fmt.Sprintf("%s: waits: %s", a.State, a.Blocks[0].Rule)
+	case isUnknown(a):
+		name, _, _ := strings.Cut(fact(a), ": ") // without the error
+		return "Unknown: " + name
 	case a.Need == roller.NeedNothing && a.State == roller.StateReady:
 		return ""
 	case a.Need == roller.NeedNothing:

@@ -12,11 +12,11 @@ import (
 // Describe describes an outcome: whether it is a failure, a reason, and a note.
 func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 	a := o.Action
-	what, done := "restarted", "Restarted"
+	what, done, noun := "restarted", "Restarted", "restart"
 	why := roller.Reasons(a.Reasons)
 	switch a.Kind {
 	case roller.ActionReconfigure:
-		what, done, why = "reconfigured without a restart", "Reconfigured", changes(a)
+		what, done, noun, why = "reconfigured without a restart", "Reconfigured", "reconfiguration", changes(a)
 	case roller.ActionElectLeaders:
 		return describeElection(o)
 	}
@@ -27,7 +27,7 @@ func Describe(o actuate.Outcome) (warning bool, reason, note string) {
 		return true, "ConfigurationRefused", fmt.Sprintf("Kafka rejects %[2]v while node %[1]d runs", a.Node,
 			strings.ReplaceAll(o.Err.Error(), "\n", "; "))
 	case actuate.TooLate:
-		return false, "TooLate", fmt.Sprintf("node %d is not %s now: %v", a.Node, what, o.Err)
+		return false, "TooLate", fmt.Sprintf("postponed the %s of node %d: %v", noun, a.Node, o.Err)
 	case actuate.NotDone:
 		return true, "NotDone", fmt.Sprintf("node %d could not be %s: %v", a.Node, what, o.Err)
 	case actuate.Unclear:

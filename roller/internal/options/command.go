@@ -53,7 +53,9 @@ var commands = []command{
 	{"explain NODE", "Show all that is known of one node, by its id or its pod's name", []string{"output"}},
 	{"roll", "Restart all nodes that need it, and show the progress", []string{"limit", "yes"}},
 	{"run", "Run as a Deployment: watch, and restart nodes that need it",
-		[]string{"http-address", "pprof-bind-address", "leader-elect", "log-level", "log-format", "log-json"}},
+		[]string{"http-address", "pprof-bind-address", "leader-elect", "leader-election-lease-name", "leader-election-lease-namespace",
+			"leader-election-identity", "leader-election-lease-duration-ms", "leader-election-renew-deadline-ms",
+			"leader-election-retry-period-ms", "log-level", "log-format", "log-json"}},
 }
 
 var shorthands = map[string]string{"namespace": "n", "output": "o"}

@@ -8,13 +8,15 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kafka-operators/kafka-operators/api/windows"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
+	"github.com/kafka-operators/kafka-operators/roller/internal/lease"
 )
 
 // Options are all settings.
@@ -46,9 +48,9 @@ type Options struct {
 	Timeout time.Duration
 
 	// Deployment only.
-	HTTP           manager.HTTP
-	LeaderElection bool
-	Log            logging.Options
+	HTTP     manager.HTTP
+	Election election.Options
+	Log      logging.Options
 
 	// Connection leads to the Kubernetes cluster.
 	Connection Connection
@@ -90,9 +92,11 @@ func (d *draft) complete(r *settings.Reading, contextNamespace func(Connection) 
 		d.Namespace = d.Namespaces.Names[0]
 	}
 	d.Home = r.Home(d.Namespaces)
-	if d.Cluster != "" {
-		d.Home = d.Namespace
+	leader := "roller-leader"
+	if d.Cluster != "" { // its Lease also keeps commands from working on it at the same time
+		d.Home, leader = d.Namespace, lease.Name(d.Cluster)
 	}
+	d.Election.Complete(r, leader, d.Home)
 	d.kafka.Complete(r, d.Namespace)
 	d.kafka.Result.TLS.SkipHostnameVerification = d.kafka.Result.TLS.SkipHostnameVerification || d.skipHostnames
 	d.Kafka = KafkaOptions{Settings: d.kafka.Result, Files: d.kafka.Files}

@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
+	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 )
@@ -42,7 +43,7 @@ func TestFlagsOverrideTheEnvironment(t *testing.T) {
 	env := map[string]string{
 		"STRIMZI_NAMESPACE": "from-env", "STRIMZI_CLUSTER_NAME": "c", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS": "k:1",
 		"STRIMZI_ROLLER_MAX_UNAVAILABLE": "5",
-		"STRIMZI_ROLLER_FORBID":          "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * *",
+		"STRIMZI_ROLLER_FORBID":          "offline,unwritable", "STRIMZI_MAINTENANCE_TIME_WINDOWS": "* * 0-1 ? * SUN; * * 3 * * ?",
 		"STRIMZI_ROLLER_PATIENCE": "90s",
 	}
 	o, err := parse(env, "plan", "--max-unavailable=7")
@@ -82,7 +83,7 @@ func TestWrongSettings(t *testing.T) {
 		{append([]string{"plan", "--max-unavailable=0"}, where...), `--max-unavailable="0": Failed to parse`},
 		{append([]string{"plan", "--max-leader-share=1.5"}, where...), `--max-leader-share="1.5": not a fraction; use a number from 0 to 1`},
 		{append([]string{"plan", "--forbid=everything"}, where...), `--forbid="everything": unknown risk; use offline or unwritable`},
-		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: the maintenance window "soon"`},
+		{append([]string{"plan", "--maintenance-windows=soon"}, where...), `--maintenance-windows: "soon" has 1 fields`},
 		{append([]string{"plan", "-o=yaml"}, where...), `--output="yaml": unknown format; use table or json`},
 		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=GSSAPI"}, where...), `STRIMZI_SASL_MECHANISM="GSSAPI"`},
 		{append([]string{"plan", "--sasl-enabled", "--sasl-mechanism=PLAIN"}, where...), "SASL credentials are not set"},
@@ -103,7 +104,7 @@ func TestWrongSettings(t *testing.T) {
 		{"STRIMZI_ROLLER_STALL", "soon", `STRIMZI_ROLLER_STALL="soon": not a duration`},
 		{"STRIMZI_ROLLER_FORBID", "fun", `STRIMZI_ROLLER_FORBID="fun": unknown risk; use offline or unwritable`},
 		{"STRIMZI_ROLLER_MAX_LEADER_SHARE", "50%", `STRIMZI_ROLLER_MAX_LEADER_SHARE="50%"`},
-		{"STRIMZI_MAINTENANCE_TIME_WINDOWS", "* * * *", `the maintenance window "* * * *"`},
+		{"STRIMZI_MAINTENANCE_TIME_WINDOWS", "* * * *", `"* * * *" has 4 fields`},
 		{"STRIMZI_SASL_ENABLED", "yes", `STRIMZI_SASL_ENABLED="yes": neither true nor false`},
 		{"STRIMZI_LOG_LEVEL", "loud", `STRIMZI_LOG_LEVEL="loud"`},
 	} {
@@ -247,11 +248,33 @@ func TestFlagsThatWereRenamedOrRepeated(t *testing.T) {
 	o, err := parse(nil, append([]string{"run", "--leader-election", "--log-json", "--http-address=:1", "--max-unavailable=2",
 		"--max-unavailable=3"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]any{o.LeaderElection, o.Log.JSON, o.HTTP.Address, o.Policy.MaxUnavailable}).To(Equal([]any{true, true, ":1", 3}))
+	g.Expect([]any{o.Election.Enabled, o.Log.JSON, o.HTTP.Address, o.Policy.MaxUnavailable}).To(Equal([]any{true, true, ":1", 3}))
 	o, err = parse(nil, append([]string{"run", "--leader-elect=true", "--tls-skip-hostname-verification", "--tls"}, where...)...)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]any{o.LeaderElection, o.Kafka.TLS.SkipHostnameVerification,
+	g.Expect([]any{o.Election.Enabled, o.Kafka.TLS.SkipHostnameVerification,
 		o.Kafka.Protocol}).To(Equal([]any{true, true, credentials.ProtocolSSL}))
+}
+
+// The variables of the election mean the same as in the other operators. Two rollers in one namespace need Leases of their own.
+func TestElection(t *testing.T) {
+	g := NewWithT(t)
+	env := map[string]string{"STRIMZI_NAMESPACE": "a", "POD_NAMESPACE": "operators"}
+	o, err := parse(env, "run")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Election).To(Equal(election.Options{Name: "roller-leader", Namespace: "operators", LeaseDuration: 15 * time.Second,
+		RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}))
+	o, err = parse(env, "run", "--cluster=orders")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect([]string{o.Election.Name, o.Election.Namespace}).To(Equal([]string{"orders-roller-leader", "a"}))
+	env["STRIMZI_LEADER_ELECTION_LEASE_NAME"], env["STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE"] = "second", "b"
+	env["STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS"], env["STRIMZI_LEADER_ELECTION_IDENTITY"] = "60000", "pod-1"
+	o, err = parse(env, "run")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Election).To(Equal(election.Options{Name: "second", Namespace: "b", Identity: "pod-1", LeaseDuration: time.Minute,
+		RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}))
+	env["STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS"] = "70000"
+	_, err = parse(env, "run")
+	g.Expect(err).To(MatchError(ContainSubstring("not less than STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS (60000)")))
 }
 
 // Without a name, the roller serves all Kafka clusters of the namespaces, at addresses derived from their names.

@@ -4,13 +4,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kafka-operators/kafka-operators/api/windows"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/election"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller"
-	"github.com/kafka-operators/kafka-operators/roller/internal/windows"
 )
 
 // The variables that are used in several places.
@@ -47,7 +47,7 @@ func (d *draft) scope() []settings.Setting {
 				"`kafka-operators.io/rolled-by=roller`."},
 		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Added: true, Flag: "maintenance-windows", DefaultDoc: "always",
 			Parse: settings.Into(&d.Windows, parseWindows),
-			Doc:   "Cron expressions (second to day of week, UTC), separated by `;`. Outside of these windows the roller starts nothing."},
+			Doc:   "Quartz cron expressions (second to day of week, year optional, UTC), separated by `;`. Outside of these windows the roller starts nothing."},
 	}
 }
 
@@ -70,7 +70,7 @@ func (d *draft) policy() []settings.Setting {
 		{Env: "STRIMZI_ROLLER_PATIENCE", Default: p.Patience.String(), Parse: settings.Into(&p.Patience, settings.Duration(1)),
 			Doc: "How long the roller waits for a node that is not ready, or for a controller that can't be restarted, such as `5m`."},
 		{Env: "STRIMZI_ROLLER_SILENCE", Default: p.Silence.String(), Parse: settings.Into(&p.Silence, settings.Duration(1)),
-			Doc: "How long a broker may not answer before it is restarted."},
+			Doc: "How long a broker may be unresponsive before it is restarted."},
 		{Env: "STRIMZI_ROLLER_STALL", Default: p.Stall.String(), Parse: settings.Into(&p.Stall, settings.Duration(1)),
 			Doc: "How long replicas may catch up without progress before other nodes are restarted."},
 		{Env: "STRIMZI_ROLLER_SETTLE", Default: "0s", Parse: settings.Into(&p.Settle, settings.Duration(0)),
@@ -148,7 +148,7 @@ func (d *draft) times() []settings.Setting {
 }
 
 func (d *draft) deployment() []settings.Setting {
-	all := append([]settings.Setting{election.Enabled(&d.LeaderElection)}, manager.Settings(&d.HTTP)...)
+	all := append(election.Settings(&d.Election, "`roller-leader`, or `<cluster>-roller-leader` with `--cluster`"), manager.Settings(&d.HTTP)...)
 	all = append(all, logging.Settings(&d.Log)...)
 	return append(all, settings.Setting{Flag: "log-json", Default: "false", Boolean: true, Parse: settings.Into(&d.logJSON, settings.Bool),
 		Doc: "The same as `--log-format=json`."})
@@ -203,5 +203,5 @@ func parseWindows(text string) (windows.Windows, error) {
 			expressions = append(expressions, e)
 		}
 	}
-	return windows.Parse(expressions)
+	return windows.ParseAll(expressions)
 }

@@ -119,7 +119,7 @@ func summary(p roller.Plan) string {
 		if unwell+len(p.Unknown) == 0 && p.Unread == "" {
 			return fmt.Sprintf("Nothing to do: %d nodes are up to date.", len(p.Nodes))
 		}
-		return fmt.Sprintf("No known node needs anything. Of %d nodes, %d are not ready, and the state of %d is unknown.",
+		return fmt.Sprintf("No pending work is known. Of %d nodes, %d are not ready, and the state of %d is unknown.",
 			len(p.Nodes), unwell,
 			len(p.Unknown))
 	}

@@ -146,7 +146,7 @@ func TestAPlanOfUnknownNodes(t *testing.T) {
 Node 2 may need something, because this is unknown: its configuration: the node was not asked.
 
 There may be other nodes: cluster east can't be read.
-No known node needs anything. Of 3 nodes, 1 are not ready, and the state of 1 is unknown.
+No pending work is known. Of 3 nodes, 1 are not ready, and the state of 1 is unknown.
 `))
 }
 

@@ -1,4 +1,6 @@
-package pki
+// Package windows decides whether a maintenance window is open. Windows are cron expressions as users of Strimzi write them
+// (maintenanceTimeWindows): Quartz's.
+package windows
 
 import (
 	"fmt"
@@ -11,6 +13,7 @@ import (
 // Window is a maintenance window: a Quartz cron expression in GMT, with seconds first and an optional year. The window is open in each
 // second that satisfies it.
 type Window struct {
+	expression                      string
 	seconds, minutes, hours, months set
 	years                           set // nil: every year
 	days                            []day
@@ -47,14 +50,14 @@ var (
 	yearField = field{name: "year", min: 1970, max: 2099}
 )
 
-// ParseWindow reads a Quartz cron expression. Source: org.quartz.CronExpression, which Strimzi uses.
-func ParseWindow(expression string) (*Window, error) {
+// Parse reads a Quartz cron expression. Source: org.quartz.CronExpression, which Strimzi uses.
+func Parse(expression string) (*Window, error) {
 	fields := strings.Fields(strings.ToUpper(expression))
 	if len(fields) != 6 && len(fields) != 7 {
 		return nil, fmt.Errorf("%q has %d fields: a Quartz cron expression has 6 or 7 (seconds minutes hours day-of-month month day-of-week "+
 			"[year])", expression, len(fields))
 	}
-	w := &Window{}
+	w := &Window{expression: expression}
 	var err error
 	for _, part := range []struct {
 		of   field
@@ -294,54 +297,4 @@ func (w *Window) Next(t time.Time) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// schedule is all maintenance windows of a Kafka.
-type schedule struct {
-	windows []*Window
-	always  bool // none were given
-}
-
-// parseSchedule reads windows. One that is not an expression never opens, as in Strimzi.
-func parseSchedule(expressions []string) schedule {
-	s := schedule{always: len(expressions) == 0}
-	for _, expression := range expressions {
-		if w, err := ParseWindow(expression); err == nil {
-			s.windows = append(s.windows, w)
-		}
-	}
-	return s
-}
-
-func (s schedule) open(t time.Time) bool {
-	return s.always || slices.ContainsFunc(s.windows, func(w *Window) bool { return w.Open(t) })
-}
-
-func (s schedule) next(t time.Time) (time.Time, bool) {
-	var first time.Time
-	found := false
-	for _, w := range s.windows {
-		if next, ok := w.Next(t); ok && (!found || next.Before(first)) {
-			first, found = next, true
-		}
-	}
-	return first, found
-}
-
-const (
-	// lastChance is how long before a certificate expires a closed window stops to count, if none opens in time.
-	lastChance = 3 * 24 * time.Hour
-	// rollTime is how long before a certificate expires a window must open to be in time: all nodes have to be restarted by then.
-	rollTime = 24 * time.Hour
-)
-
-// mayRenew reports whether a certificate that is due may be renewed now: a window is open, or the certificate is about to expire and none
-// opens in time.
-func (s schedule) mayRenew(now, notAfter time.Time) bool {
-	if s.open(now) {
-		return true
-	}
-	next, found := s.next(now)
-	inTime := found && next.Before(notAfter.Add(-rollTime))
-	return !inTime && now.After(notAfter.Add(-lastChance))
 }

@@ -1,6 +1,7 @@
-package pki
+package windows
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,6 +23,10 @@ func TestWindow(t *testing.T) {
 		{"* * 0-1 ? * sun-thu", "2026-11-27 00:00:00", "2026-11-29 00:00:00"},
 		{"* * 22-2 ? * *", "2026-11-22 01:59:59", "2026-11-22 01:59:59"},
 		{"* * 22-2 ? * *", "2026-11-22 03:00:00", "2026-11-22 22:00:00"},
+		{"* * 12 * * ?", "2026-11-22 12:59:59", "2026-11-22 12:59:59"},
+		{"* * * ? * 2-6", "2026-11-22 12:00:00", "2026-11-23 00:00:00"},
+		{"* * * ? * 7-1", "2026-11-27 12:00:00", "2026-11-28 00:00:00"},
+		{"* * */2 * * ?", "2026-11-22 13:00:00", "2026-11-22 14:00:00"},
 		{"* * * ? * FRI-MON", "2026-11-24 12:00:00", "2026-11-27 00:00:00"},
 		{"0 0/15 * * * ?", "2026-11-22 12:01:00", "2026-11-22 12:15:00"},
 		{"0 5-30/10 * * * ?", "2026-11-22 12:26:00", "2026-11-22 13:05:00"},
@@ -45,9 +50,9 @@ func TestWindow(t *testing.T) {
 		{"0 0 0 29 2 ? 2027", "2026-11-22 00:00:00", ""},
 		{"0 0 0 1 1 ? 2020", "2026-11-22 00:00:00", ""},
 	} {
-		w, err := ParseWindow(tc.window)
+		w, err := Parse(tc.window)
 		if err != nil {
-			t.Errorf("ParseWindow(%q): %v", tc.window, err)
+			t.Errorf("Parse(%q): %v", tc.window, err)
 			continue
 		}
 		next, ok := w.Next(at(tc.at))
@@ -73,44 +78,44 @@ func TestInvalidWindows(t *testing.T) {
 		"a * * * * ?", "1- * * * * ?", "-1 * * * * ?", "+1 * * * * ?", "1,,2 * * * * ?", "* * * * * ? 2030-2020", "* * * * * ? 1969",
 		"? * * * * ?",
 	} {
-		if w, err := ParseWindow(window); err == nil {
-			t.Errorf("ParseWindow(%q) = %v, want an error", window, w)
+		if w, err := Parse(window); err == nil {
+			t.Errorf("Parse(%q) = %v, want an error", window, w)
 		}
 	}
 }
 
-// TestMayRenew checks that a certificate that is due waits for a window, but not beyond its expiry.
-func TestMayRenew(t *testing.T) {
-	now := at("2026-11-22 12:00:00")
-	for name, tc := range map[string]struct {
-		windows []string
-		left    time.Duration
-		want    bool
+func TestSeveralWindows(t *testing.T) {
+	for _, tc := range []struct {
+		windows    []string
+		at, closed string
 	}{
-		"no windows":                          {nil, 20 * 24 * time.Hour, true},
-		"open":                                {[]string{"* * 12 * * ?"}, 20 * 24 * time.Hour, true},
-		"one of two is open":                  {[]string{"* * 1 * * ?", "* * 12 * * ?"}, 20 * 24 * time.Hour, true},
-		"closed":                              {[]string{"* * 1 * * ?"}, 20 * 24 * time.Hour, false},
-		"closed, opens in time":               {[]string{"* * 1 * * ?"}, 2 * 24 * time.Hour, false},
-		"closed, opens too late":              {[]string{"* * 1 1 1 ?"}, 2 * 24 * time.Hour, true},
-		"closed, opens too late, but not yet": {[]string{"* * 1 1 1 ?"}, 20 * 24 * time.Hour, false},
-		"never opens":                         {[]string{"nonsense"}, 20 * 24 * time.Hour, false},
-		"never opens, last chance":            {[]string{"nonsense"}, 2 * 24 * time.Hour, true},
+		{nil, "2026-11-22 12:00:00", ""},
+		{[]string{"* * 1 * * ?", "* * 2 * * ?"}, "2026-11-22 02:30:00", ""},
+		{[]string{"* * 2 * * ?", "* * 1 * * ?"}, "2026-11-22 03:00:00", "the next maintenance window opens at 2026-11-23 01:00:00 UTC"},
+		{[]string{"0 0 2 ? * SAT-SUN"}, "2026-11-23 00:00:00", "the next maintenance window opens at 2026-11-28 02:00:00 UTC"},
+		{[]string{"0 0 0 29 2 ? 2027", "0 0 0 1 1 ? 2020"}, "2026-11-22 00:00:00",
+			"no maintenance window opens in the next ten years: 0 0 0 29 2 ? 2027; 0 0 0 1 1 ? 2020"},
 	} {
-		s := parseSchedule(tc.windows)
-		if got := s.mayRenew(now, now.Add(tc.left)); got != tc.want {
-			t.Errorf("%s: mayRenew() = %t, want %t", name, got, tc.want)
+		w, err := ParseAll(tc.windows)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if closed := w.Closed(at(tc.at)); closed != tc.closed {
+			t.Errorf("%v at %s: %q, want %q", tc.windows, tc.at, closed, tc.closed)
+		}
+	}
+	if w, err := ParseAll([]string{"* * 1 * * ?", "soon"}); err == nil || !strings.Contains(err.Error(), `"soon"`) {
+		t.Errorf("%v, %v", w, err)
 	}
 }
 
-func FuzzParseWindow(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"* * 0-1 ? * SUN,MON *", "0 0/15 * L-3W * ? 2030", "0 0 12 ? * 6#3", "0 0 12 1W,LW,15 * ?",
 		"*/20 22-2 * ? JAN-MAR 6L"} {
 		f.Add(seed, int64(1795348800))
 	}
 	f.Fuzz(func(t *testing.T, text string, unix int64) {
-		w, err := ParseWindow(text)
+		w, err := Parse(text)
 		if err != nil {
 			return
 		}
