@@ -332,6 +332,13 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 	}
 }
 
+// leftAlone reports whether the node may not be changed at all, neither by a restart nor while it runs.
+func (a *Assessment) leftAlone() bool {
+	return slices.ContainsFunc(a.Blocks, func(b Block) bool {
+		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnknown
+	})
+}
+
 // lingers tells users of a pod that does not end.
 func (a *Assessment) lingers() {
 	a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only who owns it can tell whether Kafka still "+

@@ -156,8 +156,8 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 			chosen = append(chosen, o.w.byID[a.Node])
 		case a.Kind == roller.ActionElectLeaders:
 			o.mayElect(a, d)
-		case o.policy.Closed != "" || o.policy.Paused != "":
-			o.fail("a configuration is changed although it is paused or no window is open")
+		default:
+			o.reconfigures(seen.Node(a.Node))
 		}
 	}
 	if len(restarts) == 0 {

@@ -200,6 +200,11 @@ var planted = []struct {
 				func(n roller.Assessment) bool { return len(n.Changes.Rejected) > 0 })
 		})
 	})},
+	{"a hold keeps a node from restarts only", []string{"a configuration is changed through node"}, leavingNobody(func(n *roller.Node) {
+		n.Hold = ""
+	})},
+	{"whoever nobody owns carries the changes of all", []string{"a configuration is changed through node"},
+		leavingNobody(func(n *roller.Node) { n.Foreign = "" })},
 	{"a node with an illegal value holds up the others", []string{"termination", "order"}, with(func(s *roller.Snapshot) {
 		if slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return strings.Contains(fmt.Sprint(n.Desired.Or(nil)), ":-") }) {
 			for i := range s.Nodes {
@@ -258,6 +263,21 @@ var planted = []struct {
 			n.Requests[i].Mark = "pod"
 		}
 	})},
+}
+
+// leavingNobody is a roller that restarts as it should, and changes configurations as if the nodes were seen differently.
+func leavingNobody(see func(*roller.Node)) decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		d, changed := roller.Step(s, p, policy), seeing(see)(s, p, policy)
+		reconfigures := func(a roller.Action) bool { return a.Kind == roller.ActionReconfigure }
+		d.Actions = slices.DeleteFunc(d.Actions, reconfigures)
+		for _, a := range changed.Actions {
+			if reconfigures(a) {
+				d.Actions = append(d.Actions, a)
+			}
+		}
+		return d
+	}
 }
 
 // undemanding makes one replica in sync enough for each partition.
