@@ -123,8 +123,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 		a.Down = true
 	}
 	a.unknown(policy)
-	reasons := a.reasons(s, n, policy, r.heard)
-	for _, x := range reasons {
+	for _, x := range r.reasons(a) {
 		if x.served(p.Restarted[n.ID]) {
 			a.Repeated = append(a.Repeated, x)
 		} else {
@@ -251,16 +250,14 @@ func (r *Recovery) String() string {
 		amount(max(0, r.RemainingSegments), "segment"))
 }
 
-// reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
-// the cause may be the roller, and not a node that is ready in Kubernetes, also if all of them refuse the roller: they may not accept its
-// certificate (docs/decisions/lost-clusters.md).
-func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
+// reasons returns all current reasons to restart the node, including those that it was already restarted for.
+func (r *round) reasons(a *Assessment) []Reason {
+	n := a.node
 	reasons := slices.Clone(n.Requests)
-	if r, known := n.Revision.Get(); known && r.Outdated() {
-		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
+	if revision, known := n.Revision.Get(); known && revision.Outdated() {
+		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: revision.Desired})
 	}
-	witnessed := heard || !n.Ready.Or(true)
-	if n.Roles.Broker && a.State != StateRecovering && witnessed && n.silent(s.At) >= n.patience(policy) {
+	if n.Roles.Broker && a.State != StateRecovering && n.silent(r.s.At) >= n.patience(r.policy) && (!n.Ready.Or(true) || r.heard(n) != nil) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
 	if len(a.Changes.Restart) > 0 {

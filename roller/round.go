@@ -31,8 +31,6 @@ type round struct {
 	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
 	losses *losses
 	ring   []*Assessment
-	// heard means that a broker answers, so that the roller's own network works.
-	heard bool
 	// batch maps a broker to the number of its batch in the current plan. made is that plan if this round made it, else nil. due means that
 	// a new plan is made once no broker is away.
 	batch map[NodeID]int
@@ -49,7 +47,6 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)
-	r.heard = slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Roles.Broker && n.Answers.Or(false) })
 	changes := r.compare()
 	var gone []NodeID
 	for i := range s.Nodes {

@@ -227,6 +227,7 @@ func (o *oracle) deletes(n *node, a roller.Action) {
 		o.fail("old facts: node %d is restarted on facts that are %s old", n.ID, age)
 	}
 	o.recovers(n, a)
+	o.silent(n)
 	o.starts(n)
 	if n.Roles.Broker && n.up {
 		o.data(n, a, now)

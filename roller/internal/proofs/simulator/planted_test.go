@@ -160,6 +160,22 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"whoever answers anywhere shows that the roller reaches everybody", []string{"node"}, with(func(s *roller.Snapshot) {
+		if !slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Answers.Or(false) }) {
+			return
+		}
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Roles.Broker && !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute &&
+				s.At.Sub(n.ReadyChanged) > 2*time.Minute {
+				n.Requests = append(slices.Clone(n.Requests), roller.Reason{Kind: roller.PodUnresponsive})
+			}
+		}
+	}, nil)},
+	{"whoever answered before is still reached", []string{"silence"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Actions {
+			d.Actions[i].Unasked = nil
+		}
+	})},
 	{"a lost cluster is left alone", []string{"termination"}, with(func(s *roller.Snapshot) {
 		for i := range s.Nodes {
 			s.Nodes[i].Failing = ""
@@ -407,23 +423,24 @@ func seeing(see func(*roller.Node)) decider {
 
 // firsts are seeds for faults that few histories find. They find the fault soon, until histories change.
 var firsts = map[string]uint64{
-	"an unknown revision is the right one":                     2180,
-	"what a peer answered before counts":                       807,
-	"what is set and does not show is left so":                 740,
-	"all requests are one":                                     265,
-	"what nobody knows of a broker is that it answers":         401,
-	"a node that may recover its logs goes beside others":      5900,
-	"evidence counts a minute early":                           14,
-	"an illegal value is seen by the node alone":               35,
-	"whoever is back is settled while a cluster can't be read": 490,
-	"a Kubernetes cluster that can't be read is well":          2090,
-	"silence is evidence although nobody answers":              680,
-	"a rejected key holds up the others":                       350,
-	"a node with an illegal value holds up the others":         350,
-	"a refusal of one key is one of all":                       595,
-	"what waits for another key waits for ever":                645,
-	"a failed node on hold is waited for":                      100,
-	"a broker that hangs leads again":                          900,
+	"an unknown revision is the right one":                             2180,
+	"what a peer answered before counts":                               807,
+	"what is set and does not show is left so":                         740,
+	"all requests are one":                                             265,
+	"what nobody knows of a broker is that it answers":                 401,
+	"a node that may recover its logs goes beside others":              5900,
+	"evidence counts a minute early":                                   14,
+	"an illegal value is seen by the node alone":                       35,
+	"whoever is back is settled while a cluster can't be read":         490,
+	"a Kubernetes cluster that can't be read is well":                  2090,
+	"silence is evidence although nobody answers":                      680,
+	"a rejected key holds up the others":                               350,
+	"a node with an illegal value holds up the others":                 350,
+	"a refusal of one key is one of all":                               595,
+	"what waits for another key waits for ever":                        645,
+	"a failed node on hold is waited for":                              100,
+	"a broker that hangs leads again":                                  900,
+	"whoever answers anywhere shows that the roller reaches everybody": 800,
 }
 
 // The oracle finds each planted fault, and no violation in the same histories without it.
