@@ -183,7 +183,14 @@ func (r *round) givenUp(a *Assessment) bool {
 		return false
 	}
 	since, waits := r.progress.Waiting[a.Node]
-	return a.stage == stageFailed || a.stage == stageStalled || waits && r.s.At.Sub(since) >= r.policy.Patience
+	return a.stage == stageFailed || a.stage == stageStalled || waits && r.s.At.Sub(since) >= r.policy.Patience || r.denied(a)
+}
+
+// denied reports whether the API server has denied a node's restart for the patience, and is not to be asked again yet. Attempts in between
+// are no end of its wait.
+func (r *round) denied(a *Assessment) bool {
+	d, denied := r.progress.Denied[a.Node]
+	return denied && a.stage == stageNone && !a.node.Terminating && r.s.At.Before(d.again()) && r.s.At.Sub(d.Since) >= r.policy.Patience
 }
 
 // choose selects a node for a restart.

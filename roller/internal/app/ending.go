@@ -34,13 +34,21 @@ func (e *ending) reached(d roller.Decision, now time.Time) bool {
 	return now.Sub(e.failed) >= e.patience
 }
 
-// denied reports whether there were only attempts to restart nodes, and none of them began.
+// denied reports whether nothing is under way but attempts to restart nodes, none of which began: the API server rejected them, or it is
+// unknown whether it did, as after earlier ones.
 func denied(d roller.Decision) bool {
-	begun := func(a roller.Action) bool {
-		_, begun := d.Progress.Restarts[a.Node]
-		return begun || a.Kind != roller.ActionRestart
+	again := func(id roller.NodeID) bool {
+		r, tried := d.Progress.Restarts[id]
+		before, denied := d.Progress.Denied[id]
+		return tried && denied && before.Instance == r.Instance
 	}
-	return len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, begun)
+	begins := func(a roller.Action) bool {
+		_, begun := d.Progress.Restarts[a.Node]
+		return a.Kind != roller.ActionRestart || begun && !again(a.Node)
+	}
+	continues := func(a roller.Assessment) bool { return comesBack(a) && (a.Ending || !again(a.Node)) }
+	tries := len(d.Actions) > 0 || slices.ContainsFunc(d.Nodes, func(a roller.Assessment) bool { return again(a.Node) })
+	return tries && !slices.ContainsFunc(d.Actions, begins) && !slices.ContainsFunc(d.Nodes, continues)
 }
 
 // waitsForTime reports whether a node waits for something that ends at a known time, whatever becomes of the other nodes.

@@ -249,6 +249,8 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
 			progress = progress.Deny(action.Node, s.At, o.Err.Error())
+		case o.Result == actuate.Unclear && action.Kind == roller.ActionRestart:
+			progress = progress.Unclear(action.Node, o.Err.Error())
 		case o.Result == actuate.TooLate:
 			progress = postponed(progress, action)
 		case o.Result == actuate.NotDone: // the record keeps the next looks from asking for the same again and again

@@ -22,6 +22,8 @@ type oracle struct {
 	meant map[roller.NodeID]map[string]bool
 	// wants is the time since when a controller shows a reason that it was not restarted for.
 	wants map[roller.NodeID]time.Time
+	// kept are the instances that the API server did not delete, with the time of the first attempt.
+	kept map[string]time.Time
 	// refused are keys with legal values that a running node rejected. denied are rejected values that the roller knows of, with the count
 	// of wishes for the key at that time.
 	refused map[[2]int]bool
@@ -128,8 +130,8 @@ func (o *oracle) hears(slow bool) {
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{},
-		meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, refused: map[[2]int]bool{}, denied: map[[2]int]int{},
-		waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
+		meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, kept: map[string]time.Time{},
+		refused: map[[2]int]bool{}, denied: map[[2]int]int{}, waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
 }
 
 func (o *oracle) fail(format string, args ...any) {

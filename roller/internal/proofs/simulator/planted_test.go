@@ -273,6 +273,24 @@ var planted = []struct {
 			}
 			return with(undemanding, nil)(s, p, policy)
 		}},
+	{"whoever was denied just now was not denied before", []string{"termination"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p = p.Clone()
+			for id, d := range p.Denied {
+				d.Since = s.At
+				p.Denied[id] = d
+			}
+			return roller.Step(s, p, policy)
+		}},
+	{"a failed request for a restart was none", []string{"termination"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p = p.Clone()
+			for id, r := range p.Restarts {
+				r.Unclear = ""
+				p.Restarts[id] = r
+			}
+			return roller.Step(s, p, policy)
+		}},
 	{"all requests are one", []string{"termination"}, seeing(func(n *roller.Node) {
 		for i := range n.Requests {
 			n.Requests = append([]roller.Reason(nil), n.Requests...)

@@ -311,9 +311,14 @@ func (r *run) cuts(Step) {
 	w.tell("the roller can reach nobody: %t", w.cut)
 }
 
-// refuses makes all nodes refuse the roller, and nobody else, or ends that.
-func (r *run) refuses(Step) {
+// refuses makes all nodes, or the API server for one pod, refuse the roller, and nobody else, or ends that.
+func (r *run) refuses(s Step) {
 	w := r.w
+	if n := r.node(s); n != nil && s.Arg%4 == 0 {
+		n.kept, n.fails = !n.kept, s.Arg%8 == 0
+		w.tell("the API server does not delete the pod of node %d: %t", n.ID, n.kept)
+		return
+	}
 	w.refused, w.cutAt = !w.refused, w.now
 	w.tell("everybody refuses the roller: %t", w.refused)
 }
