@@ -62,7 +62,7 @@ const (
 	RuleClusterLoss  Rule = "ClusterLoss"  // until other nodes are back, the loss of a Kubernetes cluster would be an outage
 	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka rejects the configuration
-	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
+	RuleDenied       Rule = "Denied"       // the API server does not delete its pod, or an attempt to change its configuration failed
 )
 
 // Block is a reason why a node is not restarted or reconfigured.

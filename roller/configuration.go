@@ -138,6 +138,9 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	case !a.Changes.Live():
 	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
 		a.block(RuleConfig, "it is %s: its configuration is changed once it is ready", a.State)
+	case same && last.Why != "" && s.At.Sub(last.At) < effect:
+		a.block(RuleDenied, "the last attempt to change its configuration failed: %s; the roller tries again at %s", last.Why,
+			clock(last.At.Add(effect)))
 	case same && s.At.Sub(last.At) < effect:
 		a.block(RuleUnderWay, "its configuration has just been changed")
 	default:

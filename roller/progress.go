@@ -76,6 +76,8 @@ type Alteration struct {
 	At     time.Time `json:"at"`
 	// Tries is how often Kafka accepted it.
 	Tries int `json:"tries"`
+	// Why is why the last attempt failed, which is no rejection of the change; empty if it did not, or its result is not known yet.
+	Why string `json:"why,omitempty"`
 }
 
 // effect is how long an action may take until it can be observed. Until then, a stored restart counts as begun, whether or not it was
@@ -207,6 +209,16 @@ func (p Progress) Taken(id NodeID) Progress {
 	p = p.Clone()
 	if a, tried := p.Alterations[id]; tried {
 		a.Tries++
+		p.Alterations[id] = a
+	}
+	return p
+}
+
+// NotTaken records why the last attempt to change a node's configuration failed. The change is retried however often that happens.
+func (p Progress) NotTaken(id NodeID, why string) Progress {
+	p = p.Clone()
+	if a, tried := p.Alterations[id]; tried {
+		a.Why = why
 		p.Alterations[id] = a
 	}
 	return p

@@ -165,7 +165,7 @@ func (r *round) reconfigurations() []Action {
 		if last.Change != change {
 			last = Alteration{Change: change}
 		}
-		last.At = r.s.At
+		last.At, last.Why = r.s.At, ""
 		r.progress.Alterations[a.Node] = last
 		actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes, Until: r.s.from().Add(Freshness)})
 	}

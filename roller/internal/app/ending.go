@@ -34,8 +34,8 @@ func (e *ending) reached(d roller.Decision, now time.Time) bool {
 	return now.Sub(e.failed) >= e.patience
 }
 
-// denied reports whether nothing is under way but attempts to restart nodes, none of which began: the API server rejected them, or it is
-// unknown whether it did, as after earlier ones.
+// denied reports whether nothing is under way but attempts that failed: to restart nodes, none of which began (the API server rejected them,
+// or it is unknown whether it did, as after earlier ones), or to change configurations.
 func denied(d roller.Decision) bool {
 	again := func(id roller.NodeID) bool {
 		r, tried := d.Progress.Restarts[id]
@@ -44,7 +44,13 @@ func denied(d roller.Decision) bool {
 	}
 	begins := func(a roller.Action) bool {
 		_, begun := d.Progress.Restarts[a.Node]
-		return a.Kind != roller.ActionRestart || begun && !again(a.Node)
+		switch a.Kind {
+		case roller.ActionRestart:
+			return begun && !again(a.Node)
+		case roller.ActionReconfigure:
+			return d.Progress.Alterations[a.Node].Why == ""
+		}
+		return true
 	}
 	continues := func(a roller.Assessment) bool { return comesBack(a) && (a.Ending || !again(a.Node)) }
 	tries := len(d.Actions) > 0 || slices.ContainsFunc(d.Nodes, func(a roller.Assessment) bool { return again(a.Node) })

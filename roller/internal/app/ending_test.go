@@ -166,6 +166,26 @@ func TestARollEndsWhenNoRestartIsAnswered(t *testing.T) {
 	}
 }
 
+// A change of a configuration that fails each time, such as one that the roller has no right to make, is tried twice a minute.
+func TestARollEndsWhenNoConfigurationCanBeChanged(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+	tried := roller.Decision{Phase: roller.PhaseRolling, Actions: []roller.Action{{Kind: roller.ActionReconfigure, Node: 1}},
+		Progress: roller.Progress{Alterations: map[roller.NodeID]roller.Alteration{1: {Why: "CLUSTER_AUTHORIZATION_FAILED"}}}}
+	blocked := roller.Decision{Phase: roller.PhaseBlocked, Nodes: []roller.Assessment{{State: roller.StateReady,
+		Need: roller.NeedReconfiguration, Blocks: []roller.Block{{Rule: roller.RuleDenied}}}}}
+	e := &ending{patience: time.Minute}
+	g.Expect(e.reached(blocked, at(0))).To(BeFalse())
+	g.Expect(e.reached(tried, at(30))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(32))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(60))).To(BeTrue())
+	made := tried
+	made.Progress = roller.Progress{Alterations: map[roller.NodeID]roller.Alteration{1: {Tries: 1}}}
+	g.Expect(e.reached(made, at(62))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(64))).To(BeFalse(), "patience begins anew")
+}
+
 // A drain evicts an up-to-date broker while another one is next: the roll goes on when the evicted one is back.
 func TestARollWaitsForAPodThatSomebodyElseDeleted(t *testing.T) {
 	g := NewWithT(t)

@@ -152,6 +152,8 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		r.progress = r.progress.Refused(o.Refusals...)
 		if o.Result == actuate.Done || o.Result == actuate.Refused {
 			r.progress = r.progress.Taken(a.Node)
+		} else {
+			r.progress = r.progress.NotTaken(a.Node, o.Err.Error())
 		}
 		return
 	}
