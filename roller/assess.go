@@ -62,7 +62,7 @@ const (
 	RuleClusterLoss  Rule = "ClusterLoss"  // until other nodes are back, the loss of a Kubernetes cluster would be an outage
 	RuleRisk         Rule = "Risk"         // allowed by the availability rule, forbidden by the policy
 	RuleConfig       Rule = "Config"       // Kafka rejects the configuration
-	RuleDenied       Rule = "Denied"       // the API server does not delete its pod
+	RuleDenied       Rule = "Denied"       // the API server does not delete its pod, or an attempt to change its configuration failed
 )
 
 // Block is a reason why a node is not restarted or reconfigured.
@@ -123,8 +123,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 		a.Down = true
 	}
 	a.unknown(policy)
-	reasons := a.reasons(s, n, policy, r.heard)
-	for _, x := range reasons {
+	for _, x := range r.reasons(a) {
 		if x.served(p.Restarted[n.ID]) {
 			a.Repeated = append(a.Repeated, x)
 		} else {
@@ -251,16 +250,14 @@ func (r *Recovery) String() string {
 		amount(max(0, r.RemainingSegments), "segment"))
 }
 
-// reasons returns all current reasons to restart the node, including those that it was already restarted for. If no node answers at all,
-// the cause may be the roller, and not a node that is ready in Kubernetes, also if all of them refuse the roller: they may not accept its
-// certificate (docs/decisions/lost-clusters.md).
-func (a *Assessment) reasons(s *Snapshot, n *Node, policy Policy, heard bool) []Reason {
+// reasons returns all current reasons to restart the node, including those that it was already restarted for.
+func (r *round) reasons(a *Assessment) []Reason {
+	n := a.node
 	reasons := slices.Clone(n.Requests)
-	if r, known := n.Revision.Get(); known && r.Outdated() {
-		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: r.Desired})
+	if revision, known := n.Revision.Get(); known && revision.Outdated() {
+		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: revision.Desired})
 	}
-	witnessed := heard || !n.Ready.Or(true)
-	if n.Roles.Broker && a.State != StateRecovering && witnessed && n.silent(s.At) >= n.patience(policy) {
+	if n.Roles.Broker && a.State != StateRecovering && n.silent(r.s.At) >= n.patience(r.policy) && (!n.Ready.Or(true) || r.heard(n) != nil) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
 	if len(a.Changes.Restart) > 0 {
@@ -330,6 +327,13 @@ func (a *Assessment) ownBlocks(s *Snapshot, n *Node, p Progress, policy Policy) 
 	if d, denied := p.Denied[a.Node]; denied && s.At.Before(d.again()) {
 		a.block(RuleDenied, "%s; the roller tries again at %s", d.Why, clock(d.again()))
 	}
+}
+
+// leftAlone reports whether the node may not be changed at all, neither by a restart nor while it runs.
+func (a *Assessment) leftAlone() bool {
+	return slices.ContainsFunc(a.Blocks, func(b Block) bool {
+		return b.Rule == RuleHold || b.Rule == RuleOwner || b.Rule == RuleUnknown
+	})
 }
 
 // lingers tells users of a pod that does not end.

@@ -101,7 +101,7 @@ func (r *round) forgetRefusals() {
 }
 
 // carrier returns the broker that gets a change for all brokers: preferably one that serves and needs no restart, else any that reports its
-// configuration. The change must not wait for that broker's restart, or its hold.
+// configuration. The change must not wait for that broker's restart, its hold, or its owner.
 func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bool) {
 	best := 0
 	for i := range r.s.Nodes {
@@ -111,7 +111,7 @@ func (r *round) carrier(diffs map[NodeID]brokerconfig.Diff) (id NodeID, found bo
 		}
 		_, underWay := r.progress.Restarts[n.ID]
 		fit := 1
-		if n.Hold == "" && !underWay && !n.Terminating && n.Ready.Or(false) && n.Answers.Or(false) {
+		if n.Hold == "" && n.Foreign == "" && !underWay && !n.Terminating && n.Ready.Or(false) && n.Answers.Or(false) {
 			fit = 2
 			if !n.Revision.Or(Revision{}).Outdated() && len(n.Requests)+len(diffs[n.ID].Restart) == 0 {
 				fit = 3
@@ -138,6 +138,9 @@ func (a *Assessment) configBlocks(s *Snapshot, p Progress) {
 	case !a.Changes.Live():
 	case a.State != StateReady && a.State != StateCatchingUp && a.State != StateStalled:
 		a.block(RuleConfig, "it is %s: its configuration is changed once it is ready", a.State)
+	case same && last.Why != "" && s.At.Sub(last.At) < effect:
+		a.block(RuleDenied, "the last attempt to change its configuration failed: %s; the roller tries again at %s", last.Why,
+			clock(last.At.Add(effect)))
 	case same && s.At.Sub(last.At) < effect:
 		a.block(RuleUnderWay, "its configuration has just been changed")
 	default:

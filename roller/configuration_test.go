@@ -247,3 +247,37 @@ func TestARefusalCountsForAllBrokers(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
 	sc.Expect(sc.altered).To(HaveLen(1))
 }
+
+// Changes that need no restart are not made through a node that the roller must leave alone, even if the node needs a restart as well.
+func TestANodeThatIsLeftAloneIsNotReconfigured(t *testing.T) {
+	for name, leave := range map[string]func(n *roller.Node){
+		"on hold": func(n *roller.Node) { n.Hold = "ann paused the Kafka" },
+		"foreign": func(n *roller.Node) { n.Foreign = "no StrimziPodSet lists its pod" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1)
+			for id := range roller.NodeID(2) {
+				configured(sc.node(id), false, "8", "9")
+				leave(sc.node(id))
+			}
+			sc.Expect(sc.roll()).To(BeEmpty())
+			sc.Expect(sc.altered).To(BeEmpty())
+			sc.Expect(roller.NewPlan(&sc.s, sc.progress, sc.policy).Reconfigurations).To(BeEmpty())
+
+			sc.current(1).node(1).Hold, sc.node(1).Foreign = "", ""
+			sc.step()
+			sc.Expect(sc.altered).To(ConsistOf(HaveField("Node", roller.NodeID(1))), "the change for all brokers waits for no other one")
+		})
+	}
+}
+
+// A foreign broker is not chosen to carry a change for all brokers.
+func TestAForeignBrokerHoldsUpNoChange(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	sc.node(0).Foreign = "no StrimziPodSet lists its pod"
+	for id := range roller.NodeID(2) {
+		configured(sc.node(id), false, "8", "9")
+	}
+	sc.step()
+	sc.Expect(sc.altered).To(ConsistOf(HaveField("Node", roller.NodeID(1))))
+}

@@ -73,16 +73,45 @@ func (a *Assessment) outside(s *Snapshot, policy Policy, avail *availability) bo
 	return n.Roles.Broker && (unready || n.Failing != "") && avail.serves(n.ID) == ""
 }
 
-// unasked returns the brokers with replicas of the node's partitions whose answers are recalled, so that it is unknown whether they still
-// answer. It returns none if the node serves no clients, because nothing depends on them then.
-func (r *round) unasked(a *Assessment) []NodeID {
-	if !a.Roles.Broker || a.Down {
-		return nil
+// heard returns a broker whose answer shows that the roller can reach the place of a silent node that is ready in Kubernetes: one in the
+// same Kubernetes cluster, or any if the node is the only broker there. If there is none, the cause may be the roller or its network, and
+// not the node, also if all of them refuse the roller: they may not accept its certificate (docs/decisions/lost-clusters.md). One that was
+// asked in this look is preferred.
+func (r *round) heard(silent *Node) *Node {
+	only := true
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		only = only && (n == silent || !n.Roles.Broker || n.Place != silent.Place)
 	}
-	return slices.DeleteFunc(r.avail.beside(a.Node), func(id NodeID) bool {
-		n := r.s.Node(id)
-		return n == nil || !n.Recalled || !n.Answers.Or(false)
-	})
+	var found *Node
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		near := n.Roles.Broker && (only || n.Place == silent.Place)
+		if near && n.Answers.Or(false) && (found == nil || found.Recalled && !n.Recalled) {
+			found = n
+		}
+	}
+	return found
+}
+
+// unasked returns the brokers whose answers are recalled, so that it is unknown whether they still answer, and on which the restart
+// depends: those with replicas of the node's partitions, unless it serves no clients, and one that shows that the roller can reach a silent
+// node.
+func (r *round) unasked(a *Assessment) []NodeID {
+	var ids []NodeID
+	if a.Roles.Broker && !a.Down {
+		ids = slices.DeleteFunc(r.avail.beside(a.Node), func(id NodeID) bool {
+			n := r.s.Node(id)
+			return n == nil || !n.Recalled || !n.Answers.Or(false)
+		})
+	}
+	silence := slices.ContainsFunc(a.Reasons, func(x Reason) bool { return x.Kind == PodUnresponsive })
+	if silence && a.node.Ready.Or(true) {
+		if n := r.heard(a.node); n != nil && n.Recalled && !slices.Contains(ids, n.ID) {
+			ids = append(ids, n.ID)
+		}
+	}
+	return ids
 }
 
 // absent returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read

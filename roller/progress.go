@@ -24,7 +24,7 @@ type Progress struct {
 	Alterations map[NodeID]Alteration `json:"alterations,omitempty"`
 	// Refusals are Kafka's rejections of configuration changes, as long as the changes are wanted.
 	Refusals []brokerconfig.Refusal `json:"refusals,omitempty"`
-	// Denied are the restarts that the API server rejected.
+	// Denied are the restarts that the API server rejected, or failed to begin.
 	Denied map[NodeID]Denial `json:"denied,omitempty"`
 	// Failing is since when there is positive evidence that a node can't serve clients, and Leaderless since when the controllers report no
 	// leader.
@@ -63,6 +63,8 @@ type Restart struct {
 	Left     int       `json:"left,omitempty"`
 	First    int       `json:"first,omitempty"`
 	Improved time.Time `json:"improved,omitzero"`
+	// Unclear is why it is unknown whether the API server accepted the deletion of the pod; empty if it is known.
+	Unclear string `json:"unclear,omitempty"`
 	// Before is the previous restart, if it was not complete when this one began: it is restored if this one turns out not to have begun.
 	Before *Restart `json:"before,omitempty"`
 }
@@ -74,6 +76,8 @@ type Alteration struct {
 	At     time.Time `json:"at"`
 	// Tries is how often Kafka accepted it.
 	Tries int `json:"tries"`
+	// Why is why the last attempt failed, which is no rejection of the change; empty if it did not, or its result is not known yet.
+	Why string `json:"why,omitempty"`
 }
 
 // effect is how long an action may take until it can be observed. Until then, a stored restart counts as begun, whether or not it was
@@ -106,12 +110,14 @@ func cloned[V any](m map[NodeID]V) map[NodeID]V {
 	return maps.Clone(m)
 }
 
-// Denial is a restart that the API server rejected, and how often it was requested.
+// Denial is a restart that the API server rejected, or failed to begin, and how often it was requested.
 type Denial struct {
-	Instance string    `json:"instance"`
-	At       time.Time `json:"at"`
-	Times    int       `json:"times"`
-	Why      string    `json:"why"`
+	Instance string `json:"instance"`
+	// At is when it was last denied, and Since when it was first.
+	At    time.Time `json:"at"`
+	Since time.Time `json:"since,omitzero"`
+	Times int       `json:"times"`
+	Why   string    `json:"why"`
 }
 
 // again returns when to request it again, with a growing delay.
@@ -124,14 +130,28 @@ func (d Denial) again() time.Time {
 // delay.
 func (p Progress) Deny(id NodeID, at time.Time, why string) Progress {
 	p = p.Clone()
+	p.deny(id, at, why)
+	return p
+}
+
+func (p Progress) deny(id NodeID, at time.Time, why string) {
 	instance := p.Restarts[id].Instance
 	p.undo(id)
 	last := p.Denied[id]
 	if last.Instance != instance {
-		last = Denial{Instance: instance}
+		last = Denial{Instance: instance, Since: at}
 	}
 	last.At, last.Times, last.Why = at, last.Times+1, why
 	p.Denied[id] = last
+}
+
+// Unclear records why it is unknown whether the API server accepted a restart. If it turns out not to have begun, it was denied.
+func (p Progress) Unclear(id NodeID, why string) Progress {
+	p = p.Clone()
+	if r, tried := p.Restarts[id]; tried {
+		r.Unclear = why
+		p.Restarts[id] = r
+	}
 	return p
 }
 
@@ -174,12 +194,31 @@ func (p Progress) undo(id NodeID) {
 	}
 }
 
+// neverBegan removes a restart that has turned out not to have begun. Whatever made its request fail may last.
+func (p Progress) neverBegan(id NodeID, now time.Time) {
+	if why := p.Restarts[id].Unclear; why != "" {
+		p.deny(id, now, why)
+		return
+	}
+	p.undo(id)
+}
+
 // Taken records that Kafka accepted the last change of a node's configuration, except for what it rejected. A change is retried until it is
 // known to be accepted: a repeated change does no harm.
 func (p Progress) Taken(id NodeID) Progress {
 	p = p.Clone()
 	if a, tried := p.Alterations[id]; tried {
 		a.Tries++
+		p.Alterations[id] = a
+	}
+	return p
+}
+
+// NotTaken records why the last attempt to change a node's configuration failed. The change is retried however often that happens.
+func (p Progress) NotTaken(id NodeID, why string) Progress {
+	p = p.Clone()
+	if a, tried := p.Alterations[id]; tried {
+		a.Why = why
 		p.Alterations[id] = a
 	}
 	return p
@@ -229,7 +268,7 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 		}
 		instance, known := n.Instance.Get()
 		if known && instance == r.Instance && !n.Terminating && s.from().Sub(r.At) >= effect {
-			p.undo(id) // it never began
+			p.neverBegan(id, s.At)
 			if r, known = p.Restarts[id]; !known {
 				continue
 			}

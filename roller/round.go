@@ -31,8 +31,6 @@ type round struct {
 	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
 	losses *losses
 	ring   []*Assessment
-	// heard means that a broker answers, so that the roller's own network works.
-	heard bool
 	// batch maps a broker to the number of its batch in the current plan. made is that plan if this round made it, else nil. due means that
 	// a new plan is made once no broker is away.
 	batch map[NodeID]int
@@ -49,7 +47,6 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)
-	r.heard = slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Roles.Broker && n.Answers.Or(false) })
 	changes := r.compare()
 	var gone []NodeID
 	for i := range s.Nodes {
@@ -186,7 +183,14 @@ func (r *round) givenUp(a *Assessment) bool {
 		return false
 	}
 	since, waits := r.progress.Waiting[a.Node]
-	return a.stage == stageFailed || a.stage == stageStalled || waits && r.s.At.Sub(since) >= r.policy.Patience
+	return a.stage == stageFailed || a.stage == stageStalled || waits && r.s.At.Sub(since) >= r.policy.Patience || r.denied(a)
+}
+
+// denied reports whether the API server has denied a node's restart for the patience, and is not to be asked again yet. Attempts in between
+// are no end of its wait.
+func (r *round) denied(a *Assessment) bool {
+	d, denied := r.progress.Denied[a.Node]
+	return denied && a.stage == stageNone && !a.node.Terminating && r.s.At.Before(d.again()) && r.s.At.Sub(d.Since) >= r.policy.Patience
 }
 
 // choose selects a node for a restart.

@@ -114,3 +114,28 @@ func TestASilentBrokerWaitsForOneThatComesBack(t *testing.T) {
 		})
 	}
 }
+
+// If only the path to one Kubernetes cluster fails, the brokers of the others show nothing about those that don't answer there. A broker
+// near them does, if it was asked in this look.
+func TestBrokersThatOnlyTheRollerCantReach(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3, 4).current(0, 1, 2, 3, 4)
+	for _, id := range ids(0, 1, 2) {
+		sc.node(id).Place = "east"
+		sc.node(id).Answers, sc.node(id).Silent = roller.Known(false), noon
+	}
+	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
+	sc.Expect(sc.roll()).To(BeEmpty())
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateSilent), "it is told")
+
+	sc.node(2).Answers, sc.node(2).Recalled = roller.Known(true), true
+	d := roller.Step(&sc.s, sc.progress, sc.policy)
+	sc.Expect(d.Actions).To(ConsistOf(And(HaveField("Node", roller.NodeID(0)), HaveField("Unasked", ids(2)))))
+	sc.node(2).Recalled = false
+	sc.Expect(sc.roll()).To(Equal(ids(0, 1)))
+
+	sc = newScene(t).with(broker, 0, 1).current(0, 1)
+	sc.node(0).Place = "east"
+	sc.node(0).Answers, sc.node(0).Silent = roller.Known(false), noon
+	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
+	sc.Expect(sc.roll()).To(Equal(ids(0)), "no other broker there could tell")
+}

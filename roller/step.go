@@ -138,7 +138,7 @@ func (r *round) reconfigurations() []Action {
 		b := a
 		switch {
 		case a.Need == NeedReconfiguration:
-		case a.Need == NeedRestart && changes.Live() && !slices.Contains(r.chosen, a):
+		case a.Need == NeedRestart && changes.Live() && !a.leftAlone() && !slices.Contains(r.chosen, a):
 			// The node's own changes are part of its restart, unless an illegal value blocks that; the other brokers must not wait for
 			// either.
 			if !slices.ContainsFunc(a.Blocks, func(x Block) bool { return x.Rule == RuleConfig }) {
@@ -165,7 +165,7 @@ func (r *round) reconfigurations() []Action {
 		if last.Change != change {
 			last = Alteration{Change: change}
 		}
-		last.At = r.s.At
+		last.At, last.Why = r.s.At, ""
 		r.progress.Alterations[a.Node] = last
 		actions = append(actions, Action{Kind: ActionReconfigure, Node: a.Node, Changes: changes, Until: r.s.from().Add(Freshness)})
 	}

@@ -154,13 +154,14 @@ func (a *Actuator) restart(ctx context.Context, action roller.Action, node *roll
 		defer cancel()
 	}
 	err = c.Delete(ctx, pod, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	var status apierrors.APIStatus
-	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return Done, nil // this instance has ended, or is ending
-	case errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError &&
-		!apierrors.IsTimeout(err) && !apierrors.IsTooManyRequests(err):
-		return NotDone, fmt.Errorf("delete pod %s: %w", node.Name, err)
 	}
-	return Unclear, fmt.Errorf("pod %s may or may not have been deleted: %w", node.Name, err)
+	err = fmt.Errorf("delete pod %s: %w", node.Name, err)
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError &&
+		!apierrors.IsTimeout(err) && !apierrors.IsTooManyRequests(err) {
+		return NotDone, err
+	}
+	return Unclear, err
 }

@@ -91,11 +91,11 @@ func TestWhatBecomesOfARestart(t *testing.T) {
 		{"refused by a webhook", apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "my-cluster-kafka-3", nil), actuate.NotDone,
 			"delete pod my-cluster-kafka-3: "},
 		{"no answer in time", context.DeadlineExceeded, actuate.Unclear,
-			"pod my-cluster-kafka-3 may or may not have been deleted: context deadline exceeded"},
-		{"the connection broke", errors.New("connection reset by peer"), actuate.Unclear, "may or may not have been deleted"},
-		{"the API server gave up waiting", apierrors.NewTimeoutError("etcd is slow", 1), actuate.Unclear, "may or may not have been deleted"},
-		{"the API server failed", apierrors.NewInternalError(errors.New("etcd is gone")), actuate.Unclear, "may or may not have been deleted"},
-		{"the API server is busy", apierrors.NewTooManyRequests("later", 1), actuate.Unclear, "may or may not have been deleted"},
+			"delete pod my-cluster-kafka-3: context deadline exceeded"},
+		{"the connection broke", errors.New("connection reset by peer"), actuate.Unclear, "delete pod my-cluster-kafka-3: "},
+		{"the API server gave up waiting", apierrors.NewTimeoutError("etcd is slow", 1), actuate.Unclear, "delete pod my-cluster-kafka-3: "},
+		{"the API server failed", apierrors.NewInternalError(errors.New("etcd is gone")), actuate.Unclear, "delete pod my-cluster-kafka-3: "},
+		{"the API server is busy", apierrors.NewTooManyRequests("later", 1), actuate.Unclear, "delete pod my-cluster-kafka-3: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -34,13 +34,27 @@ func (e *ending) reached(d roller.Decision, now time.Time) bool {
 	return now.Sub(e.failed) >= e.patience
 }
 
-// denied reports whether there were only attempts to restart nodes, and none of them began.
+// denied reports whether nothing is under way but attempts that failed: to restart nodes, none of which began (the API server rejected them,
+// or it is unknown whether it did, as after earlier ones), or to change configurations.
 func denied(d roller.Decision) bool {
-	begun := func(a roller.Action) bool {
-		_, begun := d.Progress.Restarts[a.Node]
-		return begun || a.Kind != roller.ActionRestart
+	again := func(id roller.NodeID) bool {
+		r, tried := d.Progress.Restarts[id]
+		before, denied := d.Progress.Denied[id]
+		return tried && denied && before.Instance == r.Instance
 	}
-	return len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, begun)
+	begins := func(a roller.Action) bool {
+		_, begun := d.Progress.Restarts[a.Node]
+		switch a.Kind {
+		case roller.ActionRestart:
+			return begun && !again(a.Node)
+		case roller.ActionReconfigure:
+			return d.Progress.Alterations[a.Node].Why == ""
+		}
+		return true
+	}
+	continues := func(a roller.Assessment) bool { return comesBack(a) && (a.Ending || !again(a.Node)) }
+	tries := len(d.Actions) > 0 || slices.ContainsFunc(d.Nodes, func(a roller.Assessment) bool { return again(a.Node) })
+	return tries && !slices.ContainsFunc(d.Actions, begins) && !slices.ContainsFunc(d.Nodes, continues)
 }
 
 // waitsForTime reports whether a node waits for something that ends at a known time, whatever becomes of the other nodes.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -145,6 +146,57 @@ func TestARollEndsWhenAllLooksComeTooLate(t *testing.T) {
 	g.Expect(e.reached(tried, now)).To(BeFalse())
 	g.Expect(e.reached(late, now)).To(BeFalse())
 	g.Expect(e.reached(late, now.Add(time.Minute))).To(BeTrue())
+}
+
+// The same if it is unknown for half a minute whether the API server accepted a restart. While another node comes back, the roll goes on.
+func TestARollEndsWhenNoRestartIsAnswered(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+	blocked := roller.Decision{Phase: roller.PhaseBlocked, Nodes: []roller.Assessment{{Need: roller.NeedRestart,
+		Blocks: []roller.Block{{Rule: roller.RuleDenied}}}}}
+	progress := roller.Progress{Restarts: map[roller.NodeID]roller.Restart{1: {Instance: "first"}},
+		Denied: map[roller.NodeID]roller.Denial{1: {Instance: "first"}}}
+	tried := roller.Decision{Phase: roller.PhaseRolling, Actions: []roller.Action{{Kind: roller.ActionRestart, Node: 1}}, Progress: progress}
+	waits := roller.Decision{Phase: roller.PhaseRolling, Nodes: []roller.Assessment{{Node: 1, State: roller.StateRestarting}},
+		Progress: progress}
+	e := &ending{patience: 5 * time.Minute}
+	g.Expect(e.reached(blocked, now)).To(BeFalse())
+	g.Expect(e.reached(tried, at(290))).To(BeFalse())
+	g.Expect(e.reached(waits, at(310))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(320))).To(BeTrue())
+
+	for name, goesOn := range map[string]roller.Assessment{
+		"another node":      {Node: 2, State: roller.StateCatchingUp},
+		"it ends after all": {Node: 1, State: roller.StateRestarting, Ending: true},
+	} {
+		e := &ending{patience: 5 * time.Minute}
+		g.Expect(e.reached(blocked, now)).To(BeFalse())
+		also := waits
+		also.Nodes = append(slices.Clone(also.Nodes), goesOn)
+		g.Expect(e.reached(also, at(310))).To(BeFalse())
+		g.Expect(e.reached(blocked, at(320))).To(BeFalse(), name)
+	}
+}
+
+// A change of a configuration that fails each time, such as one that the roller has no right to make, is tried twice a minute.
+func TestARollEndsWhenNoConfigurationCanBeChanged(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+	tried := roller.Decision{Phase: roller.PhaseRolling, Actions: []roller.Action{{Kind: roller.ActionReconfigure, Node: 1}},
+		Progress: roller.Progress{Alterations: map[roller.NodeID]roller.Alteration{1: {Why: "CLUSTER_AUTHORIZATION_FAILED"}}}}
+	blocked := roller.Decision{Phase: roller.PhaseBlocked, Nodes: []roller.Assessment{{State: roller.StateReady,
+		Need: roller.NeedReconfiguration, Blocks: []roller.Block{{Rule: roller.RuleDenied}}}}}
+	e := &ending{patience: time.Minute}
+	g.Expect(e.reached(blocked, at(0))).To(BeFalse())
+	g.Expect(e.reached(tried, at(30))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(32))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(60))).To(BeTrue())
+	made := tried
+	made.Progress = roller.Progress{Alterations: map[roller.NodeID]roller.Alteration{1: {Tries: 1}}}
+	g.Expect(e.reached(made, at(62))).To(BeFalse())
+	g.Expect(e.reached(blocked, at(64))).To(BeFalse(), "patience begins anew")
 }
 
 // A drain evicts an up-to-date broker while another one is next: the roll goes on when the evicted one is back.

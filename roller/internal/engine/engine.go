@@ -255,10 +255,15 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		switch {
 		case o.Result == actuate.NotDone && action.Kind == roller.ActionRestart:
 			progress = progress.Deny(action.Node, s.At, o.Err.Error())
+		case o.Result == actuate.Unclear && action.Kind == roller.ActionRestart:
+			progress = progress.Unclear(action.Node, o.Err.Error())
 		case o.Result == actuate.TooLate:
 			progress = postponed(progress, action)
-		case o.Result == actuate.NotDone: // the record keeps the next looks from asking for the same again and again
-		case action.Kind == roller.ActionReconfigure && o.Result != actuate.Unclear:
+		case action.Kind != roller.ActionReconfigure:
+		case o.Result == actuate.NotDone, o.Result == actuate.Unclear:
+			// The record keeps the next looks from asking for the same again and again.
+			progress = progress.NotTaken(action.Node, o.Err.Error())
+		default:
 			progress = progress.Taken(action.Node)
 		}
 		if len(o.Refusals) > 0 {

@@ -354,6 +354,13 @@ func TestWhatWasRefusedIsTakenBack(t *testing.T) {
 	_, err = b.engine.Look(t.Context())
 	b.Expect(err).NotTo(HaveOccurred())
 	b.Expect(b.stored.Restarts).To(HaveLen(1))
+	b.Expect(b.stored.Denied[0].Times).To(Equal(1))
+	// Half a minute later the pod is still there: it was denied as well.
+	b.snapshot.At = b.snapshot.At.Add(time.Minute)
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(d.Nodes).To(ContainElement(HaveField("Blocks", ContainElement(And(HaveField("Rule", roller.RuleDenied),
+		HaveField("Why", HavePrefix("timeout; the roller tries again at ")))))))
 }
 
 func TestAPausedRollerBeginsNothing(t *testing.T) {

@@ -189,6 +189,12 @@ func TestAChangeThatDidNotReachKafkaIsTriedAgain(t *testing.T) {
 				_, err := b.engine.Look(t.Context())
 				b.Expect(err).NotTo(HaveOccurred())
 				b.Expect(b.did).To(HaveLen(3))
+				b.snapshot.At = b.snapshot.At.Add(time.Second)
+				d, err := b.engine.Look(t.Context())
+				b.Expect(err).NotTo(HaveOccurred())
+				b.Expect(d.Phase).To(Equal(roller.PhaseBlocked))
+				b.Expect(d.Nodes[2].Blocks).To(ConsistOf(And(HaveField("Rule", roller.RuleDenied),
+					HaveField("Why", HavePrefix("the last attempt to change its configuration failed: no broker answers; the roller tries again at ")))))
 				b.snapshot.At = b.snapshot.At.Add(time.Minute)
 			}
 			b.result, b.err = actuate.Done, nil // from now on Kafka accepts the change, but the node never reports it

@@ -22,6 +22,8 @@ type oracle struct {
 	meant map[roller.NodeID]map[string]bool
 	// wants is the time since when a controller shows a reason that it was not restarted for.
 	wants map[roller.NodeID]time.Time
+	// kept are the instances that the API server did not delete, with the time of the first attempt.
+	kept map[string]time.Time
 	// refused are keys with legal values that a running node rejected. denied are rejected values that the roller knows of, with the count
 	// of wishes for the key at that time.
 	refused map[[2]int]bool
@@ -128,8 +130,8 @@ func (o *oracle) hears(slow bool) {
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{},
-		meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, refused: map[[2]int]bool{}, denied: map[[2]int]int{},
-		waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
+		meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, kept: map[string]time.Time{},
+		refused: map[[2]int]bool{}, denied: map[[2]int]int{}, waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
 }
 
 func (o *oracle) fail(format string, args ...any) {
@@ -156,8 +158,8 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 			chosen = append(chosen, o.w.byID[a.Node])
 		case a.Kind == roller.ActionElectLeaders:
 			o.mayElect(a, d)
-		case o.policy.Closed != "" || o.policy.Paused != "":
-			o.fail("a configuration is changed although it is paused or no window is open")
+		default:
+			o.reconfigures(seen.Node(a.Node))
 		}
 	}
 	if len(restarts) == 0 {
@@ -227,6 +229,7 @@ func (o *oracle) deletes(n *node, a roller.Action) {
 		o.fail("old facts: node %d is restarted on facts that are %s old", n.ID, age)
 	}
 	o.recovers(n, a)
+	o.silent(n)
 	o.starts(n)
 	if n.Roles.Broker && n.up {
 		o.data(n, a, now)

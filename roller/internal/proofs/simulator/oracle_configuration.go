@@ -113,3 +113,15 @@ func (o *oracle) reconfigured(n *node, a roller.Action) {
 		o.fail("a change that needs a restart is made while node %d runs", n.ID)
 	}
 }
+
+// reconfigures checks that a configuration may be changed through this node.
+func (o *oracle) reconfigures(seen *roller.Node) {
+	switch {
+	case o.policy.Closed != "" || o.policy.Paused != "":
+		o.fail("a configuration is changed although it is paused or no window is open")
+	case seen.Hold != "":
+		o.fail("a configuration is changed through node %d, which is on hold", seen.ID)
+	case seen.Foreign != "":
+		o.fail("a configuration is changed through node %d, which nobody would make anew", seen.ID)
+	}
+}

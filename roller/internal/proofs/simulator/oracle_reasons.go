@@ -22,16 +22,28 @@ func (o *oracle) all(n *roller.Node) []string {
 		quiet = n.ReadyChanged
 	}
 	if answers, known := n.Answers.Get(); o.seen != nil && n.Roles.Broker && known && !answers && !n.Silent.IsZero() &&
-		o.seen.At.Sub(quiet) >= o.silence(n) && o.witnessed(n) {
+		o.seen.At.Sub(quiet) >= o.silence(n) && o.witnessed(n, false) {
 		all = append(all, "silence")
 	}
 	return append(all, o.differs(n, requests)...)
 }
 
-// witnessed reports whether a missing answer is the node's fault and not the roller's: another node responds, or Kubernetes reports the
-// node as not ready (docs/decisions/lost-clusters.md). That all nodes refuse the roller may be its own certificate's fault.
-func (o *oracle) witnessed(n *roller.Node) bool {
-	return o.anybodyAnswers() || !n.Ready.Or(true)
+// witnessed reports whether a missing answer is the node's fault and not the roller's: a broker of the same Kubernetes cluster responds, or
+// any if the node is the only broker there, or Kubernetes reports the node as not ready (docs/decisions/lost-clusters.md). That all nodes
+// refuse the roller may be its own certificate's fault. fresh: it responds in this look.
+func (o *oracle) witnessed(n *roller.Node, fresh bool) bool {
+	only := !slices.ContainsFunc(o.w.nodes, func(other *node) bool { return other.Roles.Broker && other.Place == n.Place && other.ID != n.ID })
+	return !n.Ready.Or(true) || slices.ContainsFunc(o.seen.Nodes, func(other roller.Node) bool {
+		return other.Roles.Broker && (only || other.Place == n.Place) && other.Answers.Or(false) && !(fresh && other.Recalled)
+	})
+}
+
+// silent fails if a broker is restarted only because it is silent, and no broker that could not be reached either would have been noticed.
+func (o *oracle) silent(n *node) {
+	seen := o.seen.Node(n.ID)
+	if reasons := o.reasons(seen); slices.Equal(reasons, []string{"silence"}) && !o.witnessed(seen, true) {
+		o.fail("silence: node %d is restarted, and no broker near it has responded in this look", n.ID)
+	}
 }
 
 // silence returns how long a node may be silent. An unready node gets as long as it may take to become ready.

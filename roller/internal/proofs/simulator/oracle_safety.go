@@ -104,10 +104,6 @@ func (o *oracle) alone(n *node) {
 	}
 }
 
-func (o *oracle) anybodyAnswers() bool {
-	return slices.ContainsFunc(o.seen.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Answers.Or(false) })
-}
-
 func hosts(t roller.Topic, id roller.NodeID) bool {
 	return slices.ContainsFunc(t.Partitions, func(p roller.Partition) bool { return slices.Contains(p.Replicas, id) })
 }

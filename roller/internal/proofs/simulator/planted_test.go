@@ -160,6 +160,22 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"whoever answers anywhere shows that the roller reaches everybody", []string{"node"}, with(func(s *roller.Snapshot) {
+		if !slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Answers.Or(false) }) {
+			return
+		}
+		for i := range s.Nodes {
+			if n := &s.Nodes[i]; n.Roles.Broker && !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute &&
+				s.At.Sub(n.ReadyChanged) > 2*time.Minute {
+				n.Requests = append(slices.Clone(n.Requests), roller.Reason{Kind: roller.PodUnresponsive})
+			}
+		}
+	}, nil)},
+	{"whoever answered before is still reached", []string{"silence"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Actions {
+			d.Actions[i].Unasked = nil
+		}
+	})},
 	{"a lost cluster is left alone", []string{"termination"}, with(func(s *roller.Snapshot) {
 		for i := range s.Nodes {
 			s.Nodes[i].Failing = ""
@@ -200,6 +216,11 @@ var planted = []struct {
 				func(n roller.Assessment) bool { return len(n.Changes.Rejected) > 0 })
 		})
 	})},
+	{"a hold keeps a node from restarts only", []string{"a configuration is changed through node"}, leavingNobody(func(n *roller.Node) {
+		n.Hold = ""
+	})},
+	{"whoever nobody owns carries the changes of all", []string{"a configuration is changed through node"},
+		leavingNobody(func(n *roller.Node) { n.Foreign = "" })},
 	{"a node with an illegal value holds up the others", []string{"termination", "order"}, with(func(s *roller.Snapshot) {
 		if slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return strings.Contains(fmt.Sprint(n.Desired.Or(nil)), ":-") }) {
 			for i := range s.Nodes {
@@ -252,12 +273,45 @@ var planted = []struct {
 			}
 			return with(undemanding, nil)(s, p, policy)
 		}},
+	{"whoever was denied just now was not denied before", []string{"termination"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p = p.Clone()
+			for id, d := range p.Denied {
+				d.Since = s.At
+				p.Denied[id] = d
+			}
+			return roller.Step(s, p, policy)
+		}},
+	{"a failed request for a restart was none", []string{"termination"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p = p.Clone()
+			for id, r := range p.Restarts {
+				r.Unclear = ""
+				p.Restarts[id] = r
+			}
+			return roller.Step(s, p, policy)
+		}},
 	{"all requests are one", []string{"termination"}, seeing(func(n *roller.Node) {
 		for i := range n.Requests {
 			n.Requests = append([]roller.Reason(nil), n.Requests...)
 			n.Requests[i].Mark = "pod"
 		}
 	})},
+}
+
+// leavingNobody is a roller that restarts as it should, and changes configurations as if the nodes were seen differently.
+func leavingNobody(see func(*roller.Node)) decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		d, changed := roller.Step(s, p, policy), seeing(see)(s, p, policy)
+		reconfigures := func(a roller.Action) bool { return a.Kind == roller.ActionReconfigure }
+		d.Actions = slices.DeleteFunc(d.Actions, reconfigures)
+		for _, a := range changed.Actions {
+			if reconfigures(a) {
+				d.Actions = append(d.Actions, a)
+			}
+		}
+		return d
+	}
 }
 
 // undemanding makes one replica in sync enough for each partition.
@@ -387,23 +441,24 @@ func seeing(see func(*roller.Node)) decider {
 
 // firsts are seeds for faults that few histories find. They find the fault soon, until histories change.
 var firsts = map[string]uint64{
-	"an unknown revision is the right one":                     2180,
-	"what a peer answered before counts":                       807,
-	"what is set and does not show is left so":                 740,
-	"all requests are one":                                     265,
-	"what nobody knows of a broker is that it answers":         401,
-	"a node that may recover its logs goes beside others":      5900,
-	"evidence counts a minute early":                           14,
-	"an illegal value is seen by the node alone":               35,
-	"whoever is back is settled while a cluster can't be read": 490,
-	"a Kubernetes cluster that can't be read is well":          2090,
-	"silence is evidence although nobody answers":              680,
-	"a rejected key holds up the others":                       350,
-	"a node with an illegal value holds up the others":         350,
-	"a refusal of one key is one of all":                       595,
-	"what waits for another key waits for ever":                645,
-	"a failed node on hold is waited for":                      100,
-	"a broker that hangs leads again":                          900,
+	"an unknown revision is the right one":                             2180,
+	"what a peer answered before counts":                               807,
+	"what is set and does not show is left so":                         740,
+	"all requests are one":                                             265,
+	"what nobody knows of a broker is that it answers":                 401,
+	"a node that may recover its logs goes beside others":              5900,
+	"evidence counts a minute early":                                   14,
+	"an illegal value is seen by the node alone":                       35,
+	"whoever is back is settled while a cluster can't be read":         490,
+	"a Kubernetes cluster that can't be read is well":                  2090,
+	"silence is evidence although nobody answers":                      680,
+	"a rejected key holds up the others":                               350,
+	"a node with an illegal value holds up the others":                 350,
+	"a refusal of one key is one of all":                               595,
+	"what waits for another key waits for ever":                        645,
+	"a failed node on hold is waited for":                              100,
+	"a broker that hangs leads again":                                  900,
+	"whoever answers anywhere shows that the roller reaches everybody": 800,
 }
 
 // The oracle finds each planted fault, and no violation in the same histories without it.

@@ -152,12 +152,20 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		r.progress = r.progress.Refused(o.Refusals...)
 		if o.Result == actuate.Done || o.Result == actuate.Refused {
 			r.progress = r.progress.Taken(a.Node)
+		} else {
+			r.progress = r.progress.NotTaken(a.Node, o.Err.Error())
 		}
 		return
 	}
-	if refused || n.instance() != a.Instance {
+	if refused || n.kept || n.instance() != a.Instance {
 		r.w.tell("the API server refuses to delete the pod of node %d", a.Node)
-		if !lost {
+		switch {
+		case lost:
+		case n.kept && n.fails:
+			r.oracle.denies(a)
+			r.progress = r.progress.Unclear(a.Node, "a webhook fails")
+		default:
+			r.oracle.denies(a)
 			r.progress = r.progress.Deny(a.Node, r.w.now, "forbidden")
 		}
 		return
@@ -207,7 +215,7 @@ func (r *run) tellDecision(d roller.Decision) {
 	}
 }
 
-// heal ends all faults, except for those that only a restart can repair, and an abandoned node.
+// heal ends all faults, except for those that only a restart can repair, an abandoned node, and pods that serve and are not deleted.
 func (r *run) heal() {
 	w := r.w
 	r.stale = 0
@@ -242,6 +250,7 @@ func (r *run) heal() {
 
 // mend ends the faults of a node.
 func (w *world) mend(n *node) {
+	n.kept = n.kept && !n.abandoned && n.pod == podReady && n.process && (n.up || !n.Roles.Broker) && n.expired.IsZero() && !n.wedged
 	n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
 	if n.lags {
 		n.lags = false
@@ -269,7 +278,7 @@ func (r *run) finish() {
 		seen := w.changed
 		r.look(Step{})
 		switch {
-		case r.rolled() == "" && (r.last.Phase == roller.PhaseDone || r.given() || r.rejection() != ""):
+		case r.rolled() == "" && (r.last.Phase == roller.PhaseDone || r.given() || r.keeps() || r.rejection() != ""):
 			return
 		case w.now.After(deadline):
 			why := r.rolled()
@@ -303,10 +312,15 @@ func (r *run) given() bool {
 	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned })
 }
 
+// keeps reports whether the API server does not delete a pod. The others are rolled all the same, but the roller does not finish.
+func (r *run) keeps() bool {
+	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.kept })
+}
+
 // rolled returns why the first node that is not rolled yet is not; empty if all are.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
-		if n.abandoned || r.given() && r.excusedBy(n) != "" {
+		if n.abandoned || n.kept || r.given() && r.excusedBy(n) != "" {
 			continue
 		}
 		if why := cmp.Or(r.configured(n), n.lacks()); why != "" {

@@ -97,15 +97,20 @@ func (w *world) unhang(n *node) {
 	w.tell("node %d answers again", n.ID)
 }
 
-// mutes prevents the roller, and nobody else, from reaching a node, or ends that.
+// mutes prevents the roller, and nobody else, from reaching a node, or sometimes all nodes of its Kubernetes cluster, or ends that.
 func (r *run) mutes(s Step) {
 	n, w := r.node(s), r.w
-	if n.mute {
-		w.unhang(n)
-		return
+	ends := n.mute
+	for _, other := range w.nodes {
+		switch {
+		case other != n && (s.Arg%3 > 0 || other.Place != n.Place):
+		case ends && other.mute:
+			w.unhang(other)
+		case !ends && !other.mute:
+			other.mute, other.silent = true, w.now
+			w.tell("node %d can't be reached by us", other.ID)
+		}
 	}
-	n.mute, n.silent = true, w.now
-	w.tell("node %d can't be reached by us", n.ID)
 }
 
 // leads makes another caught-up voter the leader.
@@ -306,9 +311,14 @@ func (r *run) cuts(Step) {
 	w.tell("the roller can reach nobody: %t", w.cut)
 }
 
-// refuses makes all nodes refuse the roller, and nobody else, or ends that.
-func (r *run) refuses(Step) {
+// refuses makes all nodes, or the API server for one pod, refuse the roller, and nobody else, or ends that.
+func (r *run) refuses(s Step) {
 	w := r.w
+	if n := r.node(s); n != nil && s.Arg%4 == 0 {
+		n.kept, n.fails = !n.kept, s.Arg%8 == 0
+		w.tell("the API server does not delete the pod of node %d: %t", n.ID, n.kept)
+		return
+	}
 	w.refused, w.cutAt = !w.refused, w.now
 	w.tell("everybody refuses the roller: %t", w.refused)
 }

@@ -105,6 +105,8 @@ type node struct {
 	abandoned, unnoticed bool
 	// dies: its machine is lost when its pod is next deleted, so that nothing ends the pod, and its status stays as it was.
 	dies bool
+	// kept: the API server does not delete the pod for the roller. It rejects the request or, if fails, answers with an error.
+	kept, fails bool
 	// deleted is when the pod was deleted.
 	deleted time.Time
 	config  settings
