@@ -11,7 +11,10 @@ failures=()
 fail() { printf 'verify: %s\n' "$*" >&2; failures+=("$*"); }
 
 # Compare the files before and after, rather than with git: uncommitted work is no failure.
-generated() { find config docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
+generated() {
+  find config docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) \
+    -exec sha256sum {} + | sort -k2
+}
 mkdir -p docs
 before=$(generated)
 hack/make/generate.sh
@@ -32,7 +35,8 @@ done
 # All Deployments have the same structure of folders.
 for program in topic-operator roller cluster-operator; do
   for part in default manager monitoring overlays/example rbac; do
-    [ -f "config/$program/$part/kustomization.yaml" ] || fail "config/$program/$part/kustomization.yaml is missing, which the other Deployments have"
+    [ -f "config/$program/$part/kustomization.yaml" ] ||
+      fail "config/$program/$part/kustomization.yaml is missing, which the other Deployments have"
   done
   installed=$(bin/kustomize build "config/$program/default" | grep '^kind: ' | sort -u)
   for kind in Deployment NetworkPolicy PodDisruptionBudget; do
@@ -68,7 +72,8 @@ for file in "${overlays[@]}"; do
     fail "$file has a binding with an account of no namespace"
 done
 release=$(sed -n 's/^const Release = "\(.*\)"$/\1/p' operator/build/build.go)
-if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]' --include='*.yaml' config | grep -vE "(newTag: |:)${release//./\\.}\$"); then
+if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]' --include='*.yaml' config |
+  grep -vE "(newTag: |:)${release//./\\.}\$"); then
   fail "images have another tag than operator/build says ($release): $other"
 fi
 
