@@ -49,7 +49,7 @@ need_java() {
   need java default-jre-headless
   local major
   major=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p')
-  [ "${major:-0}" -ge 17 ] || die "java is version ${major:-unknown}, Kafka needs 17 or later (Debian: apt-get install default-jre-headless)"
+  [ "${major:-0}" -ge 17 ] || die "java is ${major:-unknown}, Kafka needs 17 or later (Debian: apt-get install default-jre-headless)"
 }
 
 # pulse PID WHAT: prints every 15 s that a long step is still running.
@@ -114,10 +114,10 @@ for_this_machine() {
 
 # kubernetes_ldflags: flags that set the version of Kubernetes' programs to that of the module in the current folder.
 kubernetes_ldflags() {
-  local version minor
+  local version minor package=k8s.io/component-base/version
   version=$(pinned k8s.io/kubernetes)
   minor=${version#v1.}; minor=${minor%%.*}
-  printf '%s' "-s -w -X k8s.io/component-base/version.gitVersion=$version -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$minor"
+  printf '%s' "-s -w -X $package.gitVersion=$version -X $package.gitMajor=1 -X $package.gitMinor=$minor"
 }
 
 # pinned MODULE: the version in the go.mod of the current folder.
@@ -128,7 +128,7 @@ build_controlplane() {
   for_this_machine
   cd "$here/controlplane"
   ldflags=$(kubernetes_ldflags)
-  go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
+  go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kubectl}
   go build -trimpath -ldflags '-s -w' -o "$out/etcd" go.etcd.io/etcd/server/v3
 }
 
@@ -150,7 +150,10 @@ fetch_kafka() {
 }
 
 # The name without the version is where the operator looks for it.
-fetch_exporter() { fetch_jars "$1" "$here/jmx-exporter/pom.xml" -Dmdep.stripVersion=true && ls "$1/jmx_prometheus_javaagent.jar" >/dev/null; }
+fetch_exporter() {
+  fetch_jars "$1" "$here/jmx-exporter/pom.xml" -Dmdep.stripVersion=true
+  ls "$1/jmx_prometheus_javaagent.jar" >/dev/null
+}
 
 # previous_kafka is the version from which upgrades start.
 previous_kafka=4.2.0
@@ -161,17 +164,20 @@ build_nodes() {
   for_this_machine
   cd "$here/nodes/kubernetes"
   ldflags=$(kubernetes_ldflags)
-  [ "$(pinned k8s.io/kubernetes)" = "$(cd "$here/controlplane" && pinned k8s.io/kubernetes)" ] || die "hack/nodes/kubernetes and hack/controlplane pin different versions"
+  [ "$(pinned k8s.io/kubernetes)" = "$(cd "$here/controlplane" && pinned k8s.io/kubernetes)" ] ||
+    die "hack/nodes/kubernetes and hack/controlplane pin different versions"
   go build -trimpath -ldflags "$ldflags" -o "$out/" k8s.io/kubernetes/cmd/{kubelet,kube-proxy,kube-scheduler}
 
   cd "$here/nodes/containerd"
   module=github.com/containerd/containerd/v2
   ldflags="-s -w -X $module/version.Version=$(pinned $module)"
-  go build -trimpath -tags 'no_btrfs no_devmapper no_zfs no_tracing' -ldflags "$ldflags" -o "$out/" $module/cmd/{containerd,containerd-shim-runc-v2,ctr}
+  go build -trimpath -tags 'no_btrfs no_devmapper no_zfs no_tracing' -ldflags "$ldflags" -o "$out/" \
+    $module/cmd/{containerd,containerd-shim-runc-v2,ctr}
 
   cd "$here/nodes/cni"
   module=github.com/containernetworking/plugins
-  go build -trimpath -ldflags '-s -w' -o "$out/" $module/plugins/main/{ptp,loopback} $module/plugins/ipam/host-local $module/plugins/meta/portmap
+  go build -trimpath -ldflags '-s -w' -o "$out/" \
+    $module/plugins/main/{ptp,loopback} $module/plugins/ipam/host-local $module/plugins/meta/portmap
 
   cd "$here/nodes/coredns"
   go build -trimpath -ldflags '-s -w' -o "$out/coredns" .
@@ -183,7 +189,8 @@ build_nodes() {
 }
 
 # The Java modules that Kafka and the JMX exporter need. Without java.desktop, which java.se includes, Kafka's storage tool does not start.
-java_modules=java.se,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
+java_modules=java.se,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs
+java_modules+=,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
 
 # build_images FOLDER: reads $nodes, $kafka and $previous, the folders of these assets.
 build_images() {
@@ -192,7 +199,8 @@ build_images() {
   jlink --strip-java-debug-attributes --no-header-files --no-man-pages --output "$out/jre" --add-modules $java_modules
   cd "$here/../e2e"
   go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tools/" ./realnodes/internal/cmd/{images,pause}
-  "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" -jars "$kafka/libs" -previous-jars "$previous/libs" -jre "$out/jre"
+  "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" \
+    -jars "$kafka/libs" -previous-jars "$previous/libs" -jre "$out/jre"
   rm -r "$out/jre" "$out/tools"
 }
 
@@ -253,7 +261,9 @@ case ${1:-} in
     nodes=$("${BASH_SOURCE[0]}" nodes)
     kafka=$("${BASH_SOURCE[0]}" kafka)
     previous=$(once kafka-previous "$(stamp "$here/kafka/pom.xml" <(echo $previous_kafka))" fetch_previous_kafka)
-    mapfile -t sources < <(find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort)
+    mapfile -t sources < <(
+      find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort
+    )
     once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous" $java_modules; jlink --version) "${sources[@]}")" build_images ;;
   exporter)
     need_java

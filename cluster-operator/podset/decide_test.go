@@ -14,6 +14,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 )
 
 var now = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -169,7 +170,8 @@ func TestDecideRejects(t *testing.T) {
 func TestDecideOnAnything(t *testing.T) {
 	changes := []func(*corev1.Pod){foreignPod, orphan, failed, succeeded, unready, outdated, unlabelled, terminating, stuck, owned}
 	names := []string{"a", "b", "c", "d"}
-	for seed := range uint64(20_000) {
+	first := randomtest.Seed(t)
+	for seed := first; seed < first+20_000; seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var listed []string
 		var existing []corev1.Pod

@@ -94,14 +94,16 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 	all := []string{"kafkanodepools.kafka.strimzi.io", "kafkas.kafka.strimzi.io", "kafkatopics.kafka.strimzi.io",
 		"strimzipodsets.core.strimzi.io"}
 	for folder, want := range map[string][]string{
-		"topic-operator/default":                     {"kafkatopics.kafka.strimzi.io"},
-		"topic-operator/overlays/example":            {"kafkatopics.kafka.strimzi.io"},
-		"roller/default":                             nil,
-		"roller/overlays/example":                    nil,
-		"cluster-operator/default":                   all,
-		"cluster-operator/overlays/example":          all,
-		"cluster-operator/overlays/remote":           all,
-		"cluster-operator/overlays/several-clusters": all,
+		"topic-operator/default":                                {"kafkatopics.kafka.strimzi.io"},
+		"cluster-operator/overlays/one-namespace/administrator": all,
+		"cluster-operator/overlays/one-namespace/owner":         nil,
+		"topic-operator/overlays/example":                       {"kafkatopics.kafka.strimzi.io"},
+		"roller/default":                                        nil,
+		"roller/overlays/example":                               nil,
+		"cluster-operator/default":                              all,
+		"cluster-operator/overlays/example":                     all,
+		"cluster-operator/overlays/remote":                      all,
+		"cluster-operator/overlays/several-clusters":            all,
 		"default": all,
 	} {
 		var got []string

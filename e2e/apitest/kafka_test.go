@@ -14,7 +14,7 @@ import (
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// clusterCRDs are the kinds of Kafka clusters, with the columns that kubectl must show.
+// clusterCRDs are the kinds of Kafka clusters, with the columns that kubectl must show: Strimzi's, then ours.
 var clusterCRDs = map[string]struct {
 	short   string
 	columns []string
@@ -23,10 +23,12 @@ var clusterCRDs = map[string]struct {
 	"kafkas.kafka.strimzi.io": {short: "k", columns: []string{
 		`Ready .status.conditions[?(@.type=="Ready")].status`, `Warnings .status.conditions[?(@.type=="Warning")].status`,
 		"Kafka version .status.kafkaVersion", "Metadata version .status.kafkaMetadataVersion",
+		"Age .metadata.creationTimestamp", `Reason .status.conditions[?(@.type=="Ready")].reason`,
 	}},
 	"kafkanodepools.kafka.strimzi.io": {short: "knp", scale: true, columns: []string{
 		"Desired replicas .spec.replicas", "Roles .status.roles", "NodeIds .status.nodeIds",
 		`Ready .status.conditions[?(@.type=="Ready")].status`,
+		"Age .metadata.creationTimestamp", `Reason .status.conditions[?(@.type=="Ready")].reason`,
 	}},
 }
 

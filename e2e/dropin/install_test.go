@@ -21,8 +21,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
-// commands returns the lines of the README that copy a folder of config or apply one.
-func commands(t *testing.T) (copies, applies []string) {
+// commands returns the lines of the README that copy a folder of config or apply one, and those that show how to use what is installed. A
+// line that runs a command in a pod is not among them: there are no nodes.
+func commands(t *testing.T) (copies, applies, uses []string) {
 	t.Helper()
 	path, err := operatorproc.RepositoryPath("README.md")
 	if err != nil {
@@ -32,17 +33,20 @@ func commands(t *testing.T) (copies, applies []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range regexp.MustCompile(`(?m)^(cp -r|kubectl apply --server-side) .*$`).FindAllString(string(text), -1) {
-		if strings.HasPrefix(line, "cp") {
+	for _, line := range regexp.MustCompile(`(?m)^(cp -r|kubectl) .*$`).FindAllString(string(text), -1) {
+		switch {
+		case strings.HasPrefix(line, "cp"):
 			copies = append(copies, line)
-		} else {
+		case strings.HasPrefix(line, "kubectl apply --server-side"):
 			applies = append(applies, line)
+		case !strings.HasPrefix(line, "kubectl exec"):
+			uses = append(uses, line)
 		}
 	}
-	if len(copies) != 2 || len(applies) != 2 {
-		t.Fatalf("the README has the commands %q and %q, want two of each", copies, applies)
+	if len(copies) != 2 || len(applies) != 2 || len(uses) != 4 {
+		t.Fatalf("the README has the commands %q, %q and %q, want 2, 2 and 4", copies, applies, uses)
 	}
-	return copies, applies
+	return copies, applies, uses
 }
 
 // shell runs lines of the README in a copy of the checkout's config, as users type them.
@@ -89,7 +93,7 @@ func installed(t *testing.T, plane *controlplane.ControlPlane) string {
 
 // TestTheREADMEsCommandsInstallBesideStrimzi checks that the README's commands fail if Strimzi's kinds are installed. With
 // --force-conflicts they install; after that they work unchanged, and change nothing. Strimzi's kinds can be installed again and replaced
-// again. All KafkaTopics stay, and the operators start.
+// again. All KafkaTopics stay, and the operators start. Then the README's commands create what they say.
 func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
 	if err != nil {
@@ -107,7 +111,7 @@ func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 			g.Expect(admin.Create(t.Context(), kt)).To(Succeed())
 			uid := kt.UID
 			sh := newShell(t, plane)
-			copies, applies := commands(t)
+			copies, applies, uses := commands(t)
 			for _, line := range copies {
 				out, err := sh.run(t.Context(), line)
 				g.Expect(err).NotTo(HaveOccurred(), out)
@@ -146,6 +150,13 @@ func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 			install()
 			g.Eventually(func() string { return claimOf(t, admin, kt).ClusterID }).ShouldNot(BeEmpty(), topics.Log)
 			g.Expect(kt.UID).To(Equal(uid), "the KafkaTopic is another one")
+			for _, line := range uses {
+				out, err := sh.run(t.Context(), line)
+				g.Expect(err).NotTo(HaveOccurred(), out)
+			}
+			g.Expect(run(t, plane, "get", "kt", "-n", "kafka-topics", "-o", "name")).To(ContainSubstring("kafkatopic.kafka.strimzi.io/orders\n"))
+			g.Expect(run(t, plane, "get", "kafka,knp,kt", "-n", "kafka", "-o", "name")).To(And(
+				ContainSubstring("my-cluster"), ContainSubstring("pool"), ContainSubstring("invoices")))
 		})
 	}
 }

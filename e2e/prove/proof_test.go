@@ -63,7 +63,7 @@ func (p *proof) violated(name, format string, args ...any) {
 	p.violations = append(p.violations, violation{name: name, what: fmt.Sprintf(format, args...)})
 }
 
-// end prints the result, and fails the test if a promise was broken. It prints the story of each name once.
+// end prints the result, and fails the test if a promise was broken. It prints each name's history once.
 func (p *proof) end(story func(name string) string) {
 	p.t.Helper()
 	p.mu.Lock()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# generate.sh [VERSION...] writes kafka/configdef/tables/kafka-VERSION.tsv: what Apache Kafka's own classes say of the configuration of its nodes.
+# generate.sh [VERSION...] writes kafka/configdef/tables/kafka-VERSION.tsv: what Apache Kafka's own classes say of the configuration of
+# its nodes.
 # Without arguments, for each version in versions.txt. A version's jars come through Maven, into a temporary folder unless they are those of
 # hack/assets.sh. A new version of Kafka needs a line in versions.txt and a run of this script.
 set -euo pipefail

@@ -12,7 +12,8 @@ tables='
 topics          ./e2e/apitest                           TestInvalid
 topics          ./topic-operator/internal/topic         TestDesiredRefusals
 topics          ./topic-operator/internal/controller    TestWhatHasNoFormInKafkaIsRefusedWithoutAskingKafka
-policies        ./topic-operator/internal/policy        TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne TestEachOffendingPairIsNamed TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce
+policies        ./topic-operator/internal/policy        TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne TestEachOffendingPairIsNamed
+policies        ./topic-operator/internal/policy        TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce
 settings        ./topic-operator/internal/options       TestWrongValuesOfSettings TestCustomSASLRefused
 settings        ./roller/internal/options               TestWrongWaysToKafka
 pod-sets        ./e2e/apitest                           TestInvalidPodSet
@@ -21,11 +22,16 @@ command-lines   ./roller/internal/options               TestWrongSettings
 command-lines   ./topic-operator/internal/policy        TestWrongUsageExitsWithTwoAndSaysHow
 command-lines   ./topic-operator/internal/release       TestWrongUsageOfTheCommand
 kafkas-pools    ./e2e/apitest                           TestInvalidKafka TestInvalidKafkaNodePool
-kafkas-pools    ./cluster-operator/internal/validate    TestWrongConfig TestReplicationThatNoClusterOfThisSizeHas TestForbiddenConfig TestWrongVersions TestWrongNames TestWrongPools TestWrongStorage TestWrongResources TestWrongMetrics TestWrongLogging TestWrongAccess TestWrongListeners TestWrongListenersToTheOutside TestWrongRoutes TestWrongCertificatesOfListeners TestWrongTemplates
+kafkas-pools    ./cluster-operator/internal/validate    TestWrongConfig TestReplicationThatNoClusterOfThisSizeHas TestForbiddenConfig
+kafkas-pools    ./cluster-operator/internal/validate    TestWrongVersions TestWrongNames TestWrongPools TestWrongStorage TestWrongResources
+kafkas-pools    ./cluster-operator/internal/validate    TestWrongMetrics TestWrongLogging TestWrongAccess TestWrongListeners
+kafkas-pools    ./cluster-operator/internal/validate    TestWrongListenersToTheOutside TestWrongRoutes TestWrongCertificatesOfListeners
+kafkas-pools    ./cluster-operator/internal/validate    TestWrongTemplates
 stretched       ./cluster-operator/internal/validate    TestWhereAKafkaIsStretched
 stretched       ./cluster-operator/internal/options     TestWrongRemoteClusters
 stretched       ./cluster-operator/internal/providers   TestWhatIsWrong
-stretched       ./clusters                              TestAKubeconfigThatRunsOrReadsIsRefused TestAKubeconfigThatMakesNoSenseIsRefused TestWhatIsWrongWithRemotesIsSaid
+stretched       ./clusters                              TestAKubeconfigThatRunsOrReadsIsRefused TestAKubeconfigThatMakesNoSenseIsRefused
+stretched       ./clusters                              TestWhatIsWrongWithRemotesIsSaid
 stretched       ./cluster-operator/network              TestWhatAProviderMayNotPlan TestWhatNodesCanNotAdvertise
 '
 

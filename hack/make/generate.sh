@@ -12,7 +12,8 @@ trap 'rm -rf "$crds"' EXIT
 cd "$root/api"
 # allowDangerousTypes: Strimzi's quotas have floating-point fields.
 "$root/bin/controller-gen" object paths=./... crd:maxDescLen=400,allowDangerousTypes=true "output:crd:artifacts:config=$crds"
-# No field of our specifications has a default. Kubernetes' own types have some (empty names of ConfigMaps), which the server would write into users' objects.
+# No field of our specifications has a default. Kubernetes' own types have some (empty names of ConfigMaps), which the server would write
+# into users' objects.
 sed -i '/^ *default: ""$/d' "$crds"/*.yaml
 for file in "$crds"/*.yaml; do
   target=$root/config/crd/bases/${file##*/}
@@ -23,9 +24,11 @@ for file in "$root"/config/crd/bases/*.yaml; do
 done
 
 cd "$root/topic-operator"
-"$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... "output:rbac:artifacts:config=$root/config/topic-operator/rbac"
+"$root/bin/controller-gen" rbac:roleName=topic-operator paths=./internal/controller/... \
+  "output:rbac:artifacts:config=$root/config/topic-operator/rbac"
 cd "$root/cluster-operator"
-"$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./internal/controller/...;./podset/..." "output:rbac:artifacts:config=$root/config/cluster-operator/rbac"
+"$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./internal/controller/...;./podset/..." \
+  "output:rbac:artifacts:config=$root/config/cluster-operator/rbac"
 # In a remote Kubernetes cluster, the operator creates pods of StrimziPodSets, and little else.
 "$root/bin/controller-gen" rbac:roleName=cluster-operator paths="./podset/...;./internal/misplaced/..." \
   "output:rbac:artifacts:config=$root/config/cluster-operator/overlays/remote"

@@ -9,7 +9,8 @@ linter=$(hack/assets.sh lint)/golangci-lint
 "$linter" run --allow-serial-runners "$@" || status=1
 
 if ! command -v shellcheck >/dev/null && [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ]; then
-  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends shellcheck; } >/dev/null 2>&1 || true
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends shellcheck; } \
+    >/dev/null 2>&1 || true
 fi
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' .ci/run)
 if command -v shellcheck >/dev/null; then
@@ -19,7 +20,9 @@ else
 fi
 
 # Comments refer only to sources that a reader of the repository can open: pages of docs/, KIPs, classes of Kafka and Strimzi.
-if found=$(git grep -nIE '\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? G[0-9]|RULINGS)|reference/[a-z-]+\.md|\((ruling |see )?[DGHKORST][0-9]{1,2}[):]' -- . ':!hack/make/lint.sh' ':!*.sum' ':!*/testdata/*'); then
+hidden='\b([Ss]eeds? 00[0-9]|[Rr]ulings? [A-Z][0-9]|[Gg]oals? G[0-9]|RULINGS)|reference/[a-z-]+\.md'
+hidden+='|\((ruling |see )?[DGHKORST][0-9]{1,2}[):]'
+if found=$(git grep -nIE "$hidden" -- . ':!hack/make/lint.sh' ':!*.sum' ':!*/testdata/*'); then
   printf '%s\n' "$found"
   echo "lint: say it in plain words, or refer to a page of docs/decisions" >&2
   status=1
@@ -33,6 +36,15 @@ while IFS= read -r page; do
     status=1
   fi
 done < <(git ls-files '*.md' ':!docs/api.md')
+# So have those of scripts. What starts a node is left as it is: it is in the node's manifest, so a change restarts nodes.
+for script in "${scripts[@]}"; do
+  [ "$script" != cluster-operator/internal/model/scripts/start.sh ] || continue
+  if long=$(LC_ALL=C.UTF-8 grep -nE '^.{141,}$' "$script"); then
+    printf '%s: %s\n' "$script" "$long"
+    echo "lint: wrap these lines at 140 characters" >&2
+    status=1
+  fi
+done
 # A nolint comment for a linter that is off has no effect, and nolintlint does not report it.
 for linter in $(git grep -hoE '//nolint:[a-z,]+' -- '*.go' | sed 's|//nolint:||; s|,|\n|g' | sort -u); do
   grep -qE "^    - $linter( |$)" .golangci.yml || { echo "lint: //nolint:$linter: that linter is not enabled" >&2; status=1; }

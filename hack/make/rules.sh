@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# rules.sh tests the alert rules of each program as kustomize builds them (bin/kustomize must exist), against the tests in the folder tests beside them. It ends
-# with status 2 if promtool is not available, after all other checks.
+# rules.sh tests the alert rules of each program as kustomize builds them (bin/kustomize must exist), against the tests in the folder tests
+# beside them. It ends with status 2 if promtool is not available, after all other checks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -36,7 +36,8 @@ check config/cluster-operator/monitoring '' cluster-operator/internal/metrics cl
 # Neither would an alert on a reason, a rule or a phase that does not exist.
 while IFS= read -r reason; do
   # Only the metrics have the reason Retry: a temporary failure.
-  [ "$reason" = Retry ] || grep -qF "= \"$reason\"" api/kafka/v1/condition.go || fail "config/topic-operator/monitoring names the reason $reason, which no condition has"
+  [ "$reason" = Retry ] || grep -qF "= \"$reason\"" api/kafka/v1/condition.go ||
+    fail "config/topic-operator/monitoring names the reason $reason, which no condition has"
 done < <(sed -nE 's/.*reason=~?"([A-Za-z|]+)".*/\1/p' config/topic-operator/monitoring/*.yaml | tr '|' '\n' | sort -u)
 while IFS= read -r word; do
   grep -qF "= \"$word\"" roller/assess.go roller/step.go || fail "config/roller/monitoring names $word, which is neither a rule nor a phase"

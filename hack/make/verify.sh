@@ -11,7 +11,10 @@ failures=()
 fail() { printf 'verify: %s\n' "$*" >&2; failures+=("$*"); }
 
 # Compare the files before and after, rather than with git: uncommitted work is no failure.
-generated() { find config docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) -exec sha256sum {} + | sort -k2; }
+generated() {
+  find config docs api -type f \( -path 'config/crd/bases/*' -o -name role.yaml -o -name 'zz_generated*' -o -path docs/api.md \) \
+    -exec sha256sum {} + | sort -k2
+}
 mkdir -p docs
 before=$(generated)
 hack/make/generate.sh
@@ -32,15 +35,45 @@ done
 # All Deployments have the same structure of folders.
 for program in topic-operator roller cluster-operator; do
   for part in default manager monitoring overlays/example rbac; do
-    [ -f "config/$program/$part/kustomization.yaml" ] || fail "config/$program/$part/kustomization.yaml is missing, which the other Deployments have"
+    [ -f "config/$program/$part/kustomization.yaml" ] ||
+      fail "config/$program/$part/kustomization.yaml is missing, which the other Deployments have"
   done
   installed=$(bin/kustomize build "config/$program/default" | grep '^kind: ' | sort -u)
   for kind in Deployment NetworkPolicy PodDisruptionBudget; do
     grep -qx "kind: $kind" <<<"$installed" || fail "config/$program/default has no $kind"
   done
 done
+# What an overlay that users copy must set itself, because no default can be right.
+required() {
+  case $1 in
+    config/roller/overlays/all-namespaces | */administrator) ;; # config/default builds on the one; the other has no Deployment
+    config/topic-operator/overlays/tls)
+      echo newName STRIMZI_KAFKA_BOOTSTRAP_SERVERS STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME STRIMZI_TLS_SECRET_NAME resourceNames ;;
+    config/topic-operator/*) echo newName STRIMZI_KAFKA_BOOTSTRAP_SERVERS ;;
+    config/cluster-operator/overlays/remote | config/roller/*) echo newName ;;
+    *) echo newName STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE ;;
+  esac
+}
+mapfile -t overlays < <(printf '%s\n' "${kustomizations[@]}" | grep /overlays/)
+copied=$(mktemp -d)
+trap 'rm -rf "$copied"' EXIT
+for file in "${overlays[@]}"; do
+  for setting in $(required "${file%/*}"); do
+    grep -qE "\\b$setting\\b" "$file" || fail "$file does not set $setting, and users copy that folder"
+  done
+  # Set to another namespace, everything is there, and the accounts in it have the rights.
+  printf 'namespace: other\nresources: [%s]\n' "$(realpath --relative-to="$copied" "${file%/*}")" >"$copied/kustomization.yaml"
+  built=$(bin/kustomize build "$copied")
+  if left=$(grep '^ *namespace: ' <<<"$built" | grep -v ': other$'); then
+    fail "$file leaves objects or accounts in their namespaces when another one is set: $left"
+  fi
+  accounts=$(grep -c '^- kind: ServiceAccount' <<<"$built" || true)
+  [ "$accounts" = "$(grep -A2 '^- kind: ServiceAccount' <<<"$built" | grep -c '^  namespace: other$' || true)" ] ||
+    fail "$file has a binding with an account of no namespace"
+done
 release=$(sed -n 's/^const Release = "\(.*\)"$/\1/p' operator/build/build.go)
-if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]' --include='*.yaml' config | grep -vE "(newTag: |:)${release//./\\.}\$"); then
+if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]' --include='*.yaml' config |
+  grep -vE "(newTag: |:)${release//./\\.}\$"); then
   fail "images have another tag than operator/build says ($release): $other"
 fi
 

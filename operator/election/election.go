@@ -63,13 +63,13 @@ func (o *Options) Complete(r *settings.Reading, name, home string) {
 	r.Derive(envNamespace, &o.Namespace, home)
 	if r.OK(envLeaseDuration, envRenewDeadline) && o.LeaseDuration <= o.RenewDeadline {
 		r.Reject(envRenewDeadline, fmt.Sprint(o.RenewDeadline.Milliseconds()),
-			fmt.Sprintf("not less than %s (%d)", envLeaseDuration, o.LeaseDuration.Milliseconds()),
+			fmt.Sprintf("must be less than %s (%d)", envLeaseDuration, o.LeaseDuration.Milliseconds()),
 			"a leader must stop before others take over: lower it")
 	}
 	// client-go adds up to 20 % to the period.
 	if r.OK(envRetryPeriod, envRenewDeadline) && float64(o.RenewDeadline) <= 1.2*float64(o.RetryPeriod) {
 		r.Reject(envRetryPeriod, fmt.Sprint(o.RetryPeriod.Milliseconds()),
-			fmt.Sprintf("1.2 times it is not less than %s (%d)", envRenewDeadline, o.RenewDeadline.Milliseconds()),
+			fmt.Sprintf("must be less than %s / 1.2 (%d)", envRenewDeadline, o.RenewDeadline.Milliseconds()*10/12),
 			"leave room for more than one try: lower it")
 	}
 }

@@ -44,10 +44,10 @@ func TestValues(t *testing.T) {
 
 func TestDurationsThatDoNotGoTogether(t *testing.T) {
 	for variable, want := range map[string]string{
-		"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS=10000": `STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS="10000": not less than ` +
+		"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS=10000": `STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS="10000": must be less than ` +
 			`STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS (10000)`,
-		"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS=9000": `STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS="9000": 1.2 times it is not less than ` +
-			`STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS (10000)`,
+		"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS=9000": `STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS="9000": must be less than ` +
+			`STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS / 1.2 (8333)`,
 	} {
 		if _, err := read(variable); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", variable, err)

@@ -43,9 +43,9 @@ func ParseSelector(text string) (Selector, error) {
 		case !ok:
 			return nil, Invalid("no = in "+pair, "use comma-separated key=value pairs")
 		case !validLabelKey(key):
-			return nil, Invalid(fmt.Sprintf("%q is not the key of a label", key), "use a valid key, such as strimzi.io/cluster")
+			return nil, Invalid(fmt.Sprintf("%q is not a valid label key", key), "use a valid key, such as strimzi.io/cluster")
 		case value != "" && !labelPart.MatchString(value):
-			return nil, Invalid(fmt.Sprintf("%q is not the value of a label", value),
+			return nil, Invalid(fmt.Sprintf("%q is not a valid label value", value),
 				"only key=value pairs are supported, not sets or inequalities")
 		}
 		if _, twice := selector[key]; twice {

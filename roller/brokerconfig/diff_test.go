@@ -197,7 +197,7 @@ func TestChangesOfEachMode(t *testing.T) {
 		values{"group.max.size": "6"})
 }
 
-// testPerBrokerDynamicConfig
+// TestCordonedLogDirs corresponds to Strimzi's testPerBrokerDynamicConfig.
 func TestCordonedLogDirs(t *testing.T) {
 	m := started("log.dirs", "/a,/b").wants("log.dirs", "/a,/b", "cordoned.log.dirs", "/a")
 	expect(t, m, broker, values{"cordoned.log.dirs": "/a"}, none, none)

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
 
@@ -86,11 +87,12 @@ func randomRoles(r *rand.Rand) brokerconfig.Roles {
 // eachHistory checks a property for many seeds and all tables.
 func eachHistory(t *testing.T, check func(g *WithT, r *rand.Rand, table *brokerconfig.Table)) {
 	t.Helper()
+	first := randomtest.Seed(t)
 	for _, version := range brokerconfig.Versions() {
 		t.Run(version, func(t *testing.T) {
 			table, exact := brokerconfig.For(version)
 			NewWithT(t).Expect(exact).To(BeTrue())
-			for seed := range uint64(25) {
+			for seed := first; seed < first+25; seed++ {
 				ok := t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { check(NewWithT(t), rand.New(rand.NewPCG(seed, 5)), table) })
 				if !ok {
 					return

@@ -14,6 +14,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -27,9 +28,10 @@ import (
 // overlays is the directory of the manifests that users apply.
 var overlays = filepath.Join("..", "..", "..", "config", "cluster-operator", "overlays")
 
-// TestTheOperatorOfOneNamespace starts the operator with the account of its overlay, and then applies the overlay. It checks that the
-// operator waits for the CustomResourceDefinitions and has the rights that it needs, in a namespace that enforces the Pod Security Standard
-// "restricted". The test can run only once per process, because controller-runtime allows each controller name once.
+// TestTheOperatorOfOneNamespace starts the operator with the account of its overlay, and applies the overlay: an administrator one part, and
+// twice the other one an account that has rights in the namespace only. It checks that the operator waits for the CustomResourceDefinitions
+// and has the rights that it needs, in a namespace that enforces the Pod Security Standard "restricted". The test can run only once per
+// process, because controller-runtime allows each controller name once.
 func TestTheOperatorOfOneNamespace(t *testing.T) {
 	const namespace = "kafka"
 	env, err := testserver.Start(false)
@@ -64,15 +66,14 @@ func TestTheOperatorOfOneNamespace(t *testing.T) {
 
 	admin, err := env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
 	g.Expect(err).NotTo(HaveOccurred())
-	kubectl, err := admin.Kubectl()
-	g.Expect(err).NotTo(HaveOccurred())
-	_, said, err := kubectl.Run("apply", "--server-side", "-k", filepath.Join(overlays, "one-namespace"))
-	text, _ := io.ReadAll(said)
-	g.Expect(err).NotTo(HaveOccurred(), "%s", text)
-	g.Eventually(ready).Should(HavePrefix("200"), logged.all)
-
 	k8s, err := client.New(admin.Config(), client.Options{Scheme: Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
+	owner := makeNamespace(t, env, k8s, namespace)
+	apply(t, admin, "administrator")
+	apply(t, owner, "owner")
+	apply(t, owner, "owner")
+	g.Eventually(ready).Should(HavePrefix("200"), logged.all)
+
 	kafka := &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "my-cluster"}, Spec: &v1.KafkaSpec{
 		Kafka: v1.KafkaClusterSpec{
 			Listeners: []v1.Listener{{Name: "plain", Port: 9092, Type: v1.ListenerInternal},
@@ -111,6 +112,34 @@ func TestTheOperatorOfOneNamespace(t *testing.T) {
 	stop()
 	g.Eventually(ended).Should(Receive(BeNil()))
 	g.Expect(logged.all()).NotTo(ContainSubstring("forbidden"))
+}
+
+// makeNamespace creates a namespace that enforces the Pod Security Standard "restricted", and returns an account with the rights of "edit" in
+// it. No controller aggregates that role here, so the account has the roles that it is made of.
+func makeNamespace(t *testing.T, env *envtest.Environment, k8s client.Client, name string) *envtest.AuthenticatedUser {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(k8s.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name,
+		Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}}})).To(Succeed())
+	for _, role := range []string{"view", "edit"} {
+		g.Expect(k8s.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "owner-" + role},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "system:aggregate-to-" + role},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "owner"}}})).To(Succeed())
+	}
+	owner, err := env.AddUser(envtest.User{Name: "owner"}, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	return owner
+}
+
+// apply applies a part of the overlay of one namespace as a user.
+func apply(t *testing.T, user *envtest.AuthenticatedUser, part string) {
+	t.Helper()
+	g := NewWithT(t)
+	kubectl, err := user.Kubectl()
+	g.Expect(err).NotTo(HaveOccurred())
+	_, said, err := kubectl.Run("apply", "--server-side", "-k", filepath.Join(overlays, "one-namespace", part))
+	text, _ := io.ReadAll(said)
+	g.Expect(err).NotTo(HaveOccurred(), "%s", text)
 }
 
 // lines collects the lines of a log.

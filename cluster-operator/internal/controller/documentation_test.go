@@ -53,6 +53,39 @@ func TestTheStretchChecklistIsTrue(t *testing.T) {
 	g.Expect(next).To(Equal(129))
 }
 
+// TestTheDesignNamesTheStepsOfAPass checks that DESIGN.md lists the steps of pass.go, in their order.
+func TestTheDesignNamesTheStepsOfAPass(t *testing.T) {
+	g := NewWithT(t)
+	text, err := os.ReadFile(filepath.Join("..", "..", "DESIGN.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	_, list, found := strings.Cut(string(text), "```\n")
+	g.Expect(found).To(BeTrue())
+	list, _, _ = strings.Cut(list, "```\n")
+	var listed []string
+	for _, row := range regexp.MustCompile(`(?m)^(\S.*?)  +\S`).FindAllStringSubmatch(list, -1) {
+		listed = append(listed, row[1])
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "pass.go", nil, parser.SkipObjectResolution)
+	g.Expect(err).NotTo(HaveOccurred())
+	var steps []string
+	for _, d := range file.Decls {
+		f, is := d.(*ast.FuncDecl)
+		if !is || f.Name.Name != "carryOutSteps" {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if step, is := n.(*ast.CompositeLit); is && step.Type == nil { // one of the rows
+				name, err := strconv.Unquote(step.Elts[0].(*ast.BasicLit).Value)
+				g.Expect(err).NotTo(HaveOccurred())
+				steps = append(steps, name)
+			}
+			return true
+		})
+	}
+	g.Expect(steps).NotTo(BeEmpty())
+	g.Expect(listed).To(Equal(steps))
+}
+
 // declares reports whether a file has a test with a case of that name, or a spec.
 func declares(file *ast.File, test, name string) bool {
 	if test == "It" {

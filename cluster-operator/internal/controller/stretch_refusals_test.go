@@ -25,7 +25,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// made returns the resourceVersions of all objects but the user's, whose statuses change.
+// made returns the resourceVersions of all objects, except for the user's.
 func (w *stretchedWorld) made() map[string]map[string]string {
 	all := w.all()
 	maps.DeleteFunc(all["central"], func(key, _ string) bool {

@@ -9,7 +9,7 @@ import (
 const (
 	// Unready is the interval of looks while all restarting nodes are unready.
 	Unready = 5 * time.Second
-	// UnreadyWoken is that of a caller that also looks on pod changes, and so notices their readiness immediately.
+	// UnreadyWoken is the interval while a node is unready, for callers that pod events wake.
 	UnreadyWoken = 30 * time.Second
 	// slowest is the longest interval between looks while replicas catch up.
 	slowest = 10 * time.Second

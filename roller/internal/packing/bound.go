@@ -26,7 +26,7 @@ func (k Kind) String() string {
 	return [...]string{"size", "group", "weight", "constraint", "clique", "search"}[k]
 }
 
-// Bound is a number of batches below which no division exists, with its certificate.
+// Bound is a proven minimum number of batches, with its proof.
 type Bound struct {
 	Batches int
 	// Parts have disjoint items. No item of one part can be in a batch with one of another, so their numbers of batches add up.

@@ -137,7 +137,7 @@ func (x *instance) numberGroups() {
 	}
 }
 
-// relateByCaps adds the pairs that the caps keep apart.
+// relateByCaps marks pairs that exceed a cap as incompatible.
 func (x *instance) relateByCaps() {
 	if x.in.MaxSize != 1 && x.in.MaxPerGroup != 1 && x.in.MaxWeight == 0 {
 		return

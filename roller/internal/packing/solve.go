@@ -15,7 +15,7 @@ type solver struct {
 	items []int32
 	best  division
 	bound Part
-	// clique contains items that are pairwise apart.
+	// clique is a set of items of which no two may share a batch.
 	clique []int32
 	steps  int64
 	trial  division

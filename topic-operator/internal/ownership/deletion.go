@@ -60,7 +60,7 @@ func (f Facts) decideByObservation() Decision {
 		return Decision{Action: Look}
 	case Absent:
 		if o.Made != nil {
-			return Decision{Action: Delete, ID: o.Made.ID} // a broker that lags does not have it yet, but its id is ours
+			return Decision{Action: Delete, ID: o.Made.ID} // a lagging broker may not list it yet; the id proves that it is ours
 		}
 		return Decision{Action: Confirm}
 	case Free:

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 )
 
 func TestPassesAreNeverFurtherApartThanTheInterval(t *testing.T) {
 	g := NewWithT(t)
-	r := rand.New(rand.NewPCG(1, 2))
+	r := rand.New(rand.NewPCG(randomtest.Seed(t), 2))
 	for range 10_000 {
 		interval := time.Duration(1+r.Int64N(600_000)) * time.Millisecond
 		now := time.Unix(r.Int64N(4_000_000_000), r.Int64N(1_000_000_000))

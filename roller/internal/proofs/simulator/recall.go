@@ -89,7 +89,7 @@ func (m *memory) limit(h heard, nodes int) time.Duration {
 	return observe.RecallOf(m.within, nodes)
 }
 
-// recall reports whether the answer of a node need not be asked for.
+// recall reports whether the remembered answer of a node may be reused.
 func (m *memory) recall(now time.Time, n *roller.Node, suspect bool, nodes int) bool {
 	last, known := m.nodes[n.ID]
 	if !known || last.instance != n.Instance.Or("") || now.Sub(last.at) > m.limit(last, nodes) {

@@ -1,0 +1,95 @@
+package apitest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+)
+
+// TestPeopleOfANamespaceUseTheKinds applies config/default, and checks the rights of people who have Kubernetes' roles edit and view in a
+// namespace. The controller that aggregates roles runs.
+func TestPeopleOfANamespaceUseTheKinds(t *testing.T) {
+	if err := controlplane.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	plane, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true,
+		Controllers: []string{"clusterrole-aggregation-controller"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plane.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin, err := client.New(plane.RESTConfig(), client.Options{Scheme: clientgoscheme.Scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const namespace = "default"
+	for _, role := range []string{"edit", "view"} {
+		if err := admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role},
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := plane.Kubectl(t.Context(), "apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default")); err != nil {
+		t.Fatal(err)
+	}
+	type right struct{ group, resource, subresource, verb string }
+	may := func(ctx context.Context, user string, r right) (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, Groups: []string{"system:authenticated"}, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Group: r.group, Resource: r.resource, Subresource: r.subresource, Verb: r.verb}}}
+		err := admin.Create(ctx, review)
+		return review.Status.Allowed, err
+	}
+	const strimzi = "kafka.strimzi.io"
+	both := []right{
+		{strimzi, "kafkas", "", "list"}, {strimzi, "kafkas", "status", "get"},
+		{strimzi, "kafkanodepools", "", "watch"}, {strimzi, "kafkanodepools", "scale", "get"},
+		{strimzi, "kafkatopics", "", "get"}, {"core.strimzi.io", "strimzipodsets", "", "list"},
+	}
+	editors := []right{
+		{strimzi, "kafkas", "", "create"}, {strimzi, "kafkas", "", "delete"},
+		{strimzi, "kafkanodepools", "", "create"}, {strimzi, "kafkanodepools", "scale", "patch"}, {strimzi, "kafkatopics", "", "create"},
+	}
+	nobody := []right{
+		{strimzi, "kafkas", "status", "patch"}, {strimzi, "kafkanodepools", "status", "patch"}, {strimzi, "kafkatopics", "status", "patch"},
+		{"core.strimzi.io", "strimzipodsets", "", "patch"},
+	}
+	// The controller adds the rights soon after the roles are created.
+	allowed := map[string][]right{"edit": slices.Concat(both, editors), "view": both}
+	for user, rights := range allowed {
+		for _, r := range rights {
+			if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				return may(ctx, user, r)
+			}); err != nil {
+				t.Errorf("who may %s in the namespace may not: %v (%v)", user, r, err)
+			}
+		}
+	}
+	for user, rights := range map[string][]right{"edit": nobody, "view": slices.Concat(nobody, editors)} {
+		for _, r := range rights {
+			if got, err := may(t.Context(), user, r); got || err != nil {
+				t.Errorf("who may %s in the namespace may: %v (%v)", user, r, err)
+			}
+		}
+	}
+}
