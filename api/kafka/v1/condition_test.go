@@ -3,8 +3,6 @@ package v1
 import (
 	"testing"
 	"time"
-
-	. "github.com/onsi/gomega"
 )
 
 func TestTransitionTime(t *testing.T) {
@@ -27,7 +25,9 @@ func TestTransitionTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := time.Date(2026, 11, 26, 3, 3, 4, 5e8, time.FixedZone("", 3600))
-			NewWithT(t).Expect(c.condition.TransitionTime(before, now)).To(Equal(c.want))
+			if got := c.condition.TransitionTime(before, now); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
 		})
 	}
 }

@@ -58,11 +58,7 @@ func (p *pass) assign(ctx context.Context) error {
 		p.input.Cordon.Brokers = p.emptied()
 	}
 	for _, b := range t.Blocked {
-		reason := v1.ReasonScaleDownPrevented
-		if b.ScaleUp {
-			reason = v1.ReasonScaleUpPrevented
-		}
-		p.blocked(b.Pool, reason, b.Message, b.Voters)
+		p.blocked(b.Pool, blockedReason(b), b.Message, b.Voters)
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {
@@ -70,6 +66,13 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	p.warnOfPlacement()
 	return nil
+}
+
+func blockedReason(b topology.Blocked) string {
+	if b.ScaleUp {
+		return v1.ReasonScaleUpPrevented
+	}
+	return v1.ReasonScaleDownPrevented
 }
 
 // blockedBrokers returns the brokers that must not change unless they are empty.

@@ -663,7 +663,8 @@ func fixedOf(claim *corev1.PersistentVolumeClaim) any {
 // blocked reports whether a condition says why a pool does not match its specification.
 func blocked(kafka *v1.Kafka, pool string) bool {
 	return slices.ContainsFunc(kafka.Status.Conditions, func(c v1.Condition) bool {
-		return slices.Contains([]string{"ScaleDownPreventionCheck", "ScaleUpPrevented", "KafkaStorage"}, c.Reason) && strings.Contains(c.Message, pool)
+		return slices.Contains([]string{"ScaleDownPreventionCheck", "ScaleUpPrevented", "KafkaStorage"}, c.Reason) &&
+			strings.Contains(c.Message, pool)
 	})
 }
 

@@ -68,7 +68,7 @@ func listOf(names []string) string {
 
 // leftVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
 func (p *pass) leftVolumes() leftVolumes {
-	left := leftVolumes{map[string][]string{}, map[string][]string{}, map[string][]string{}, map[string][]string{}}
+	left := leftVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{}, poolless: p.poolless()}
 	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
 	for _, n := range p.known() {
 		runs[n.Pool] = true
@@ -93,16 +93,28 @@ func (p *pass) leftVolumes() leftVolumes {
 		for _, name := range s.needed {
 			claim := s.facts.Claim(name)
 			pool := claim.Labels[podset.LabelPoolName]
-			switch {
-			case wanted[p.podOf(claim)]:
-			case p.input.Pools[pool] != nil && earlier(claim, pool):
+			if p.input.Pools[pool] != nil && earlier(claim, pool) && !wanted[p.podOf(claim)] {
 				left.idle[pool] = append(left.idle[pool], name)
-			case p.input.Pools[pool] == nil && len(runs) == 0 && len(wanted) > 0:
-				left.poolless[pool] = append(left.poolless[pool], name)
 			}
 		}
 	}
 	return left
+}
+
+// poolless returns the claims of pools that do not exist, by pool, before the first nodes are made. Later, they are of nodes that left.
+func (p *pass) poolless() map[string][]string {
+	claims := map[string][]string{}
+	if len(p.known()) > 0 || len(p.input.Topology.Nodes()) == 0 {
+		return claims
+	}
+	for _, s := range p.sites {
+		for _, name := range s.needed {
+			if pool := s.facts.Claim(name).Labels[podset.LabelPoolName]; p.input.Pools[pool] == nil {
+				claims[pool] = append(claims[pool], name)
+			}
+		}
+	}
+	return claims
 }
 
 // wantedPods returns the names of the pods of the wanted nodes.

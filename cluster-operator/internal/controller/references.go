@@ -24,7 +24,8 @@ const referenceIndex = "references"
 
 // WatchReferences requeues a Kafka when a ConfigMap or Secret changes that it refers to. A user makes these, without the Kafka's label, and
 // often after it. The manager's cache has only objects with the label; this one has all names, and nothing else of the objects.
-func (r *Reconciler) WatchReferences(ctx context.Context, mgr ctrl.Manager, c controller.Controller, namespaces map[string]cache.Config) error {
+func (r *Reconciler) WatchReferences(ctx context.Context, mgr ctrl.Manager, c controller.Controller,
+	namespaces map[string]cache.Config) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1.Kafka{}, referenceIndex, references); err != nil {
 		return err
 	}

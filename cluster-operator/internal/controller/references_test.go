@@ -13,13 +13,15 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// What a Kafka refers to comes after it in many files, without the Kafka's label: Strimzi's kafka-metrics.yaml, and what cert-manager makes.
+// What a Kafka refers to often comes after it, without the Kafka's label: in Strimzi's kafka-metrics.yaml, or from cert-manager.
 func TestWhatAKafkaRefersToMayComeAfterIt(t *testing.T) {
 	w := newWorld(t)
 	w.watching()
 	kafka := newKafka()
-	kafka.Spec.Kafka.MetricsConfig = &v1.MetricsConfig{Type: v1.MetricsJMXPrometheusExporter, ValueFrom: &v1.ExternalConfigurationReference{
-		ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "kafka-metrics"}, Key: "rules.yml"}}}
+	at := corev1.ConfigMapKeySelector{Key: "rules.yml"}
+	at.Name = "kafka-metrics"
+	kafka.Spec.Kafka.MetricsConfig = &v1.MetricsConfig{Type: v1.MetricsJMXPrometheusExporter,
+		ValueFrom: &v1.ExternalConfigurationReference{ConfigMapKeyRef: &at}}
 	kafka.Spec.Kafka.Listeners[1].Configuration = &v1.ListenerConfiguration{
 		BrokerCertChainAndKey: &v1.CertAndKeySecret{SecretName: "own", Certificate: "tls.crt", Key: "tls.key"}}
 	w.create(nodePool("pool", 1, v1.RoleBroker, v1.RoleController), kafka)
