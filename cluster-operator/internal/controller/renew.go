@@ -56,11 +56,7 @@ func (p *pass) renew(ctx context.Context) error {
 		return nil
 	}
 	running := p.runningNodes()
-	var nodes []pki.Node
-	for _, n := range running.Nodes() {
-		nodes = append(nodes, pki.Node{PodName: running.PodName(n), RenewOnly: true})
-	}
-	in := p.pkiInput(ctx, nodes)
+	in := p.pkiInput(ctx, renewOnly(running))
 	in.Listeners = nil
 	in.TopicOperator = in.TopicOperator && p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil
 	plan, err := pki.Plan(in)
@@ -101,6 +97,15 @@ func (p *pass) renew(ctx context.Context) error {
 		}
 		return p.recertify(ctx, s, plan.PodAnnotations)
 	})
+}
+
+// renewOnly are nodes as their certificates are renewed, and nothing else.
+func renewOnly(running topology.Topology) []pki.Node {
+	var nodes []pki.Node
+	for _, n := range running.Nodes() {
+		nodes = append(nodes, pki.Node{PodName: running.PodName(n), RenewOnly: true})
+	}
+	return nodes
 }
 
 // claimed reports whether the anchor in a Kubernetes cluster is the Kafka's in its present epoch. What would be written there before could
