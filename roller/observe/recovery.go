@@ -27,8 +27,8 @@ var (
 	hasMetadata      = regexp.MustCompile(`The loader finished catching up|InitializeNewPublishers: initializing `)
 )
 
-// reached is the time after which a broker that does not say that it waits counts as having come to its logs, even if its log shows neither:
-// the levels of its loggers may be too high.
+// reached is the time after which a broker that does not say that it waits counts as having come to its logs, even if its log shows
+// neither: the levels of its loggers may be too high.
 const reached = time.Minute
 
 // RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering its logs. Known

@@ -467,8 +467,8 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 	}
 	d, status := look()
 	b.Expect(status.Phase).To(Equal(roller.PhaseUnknown))
-	b.Expect(status.Conditions[0].Message).To(Equal("3 of 3 nodes are unknown (node 0: its configuration: Kafka was not asked: secrets \"c\" " +
-		"is forbidden)"))
+	b.Expect(status.Conditions[0].Message).
+		To(Equal("3 of 3 nodes are unknown (node 0: its configuration: Kafka was not asked: secrets \"c\" is forbidden)"))
 	b.Expect(status.Nodes).To(Equal(map[string]string{"kafka": "Unknown: its configuration"}))
 	b.Expect(engine.Reason(d.Nodes[0])).To(Equal("its configuration: Kafka was not asked: secrets \"c\" is forbidden"))
 
@@ -478,8 +478,8 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 	b.snapshot.Nodes[1].Ready = roller.Unknown[bool]("cluster east can't be read")
 	b.snapshot.Unread = "cluster east can't be read: it is not connected"
 	d, status = look()
-	b.Expect(status.Conditions[0].Message).To(Equal("1 of 3 nodes is unknown (node 1: its readiness: cluster east can't be read); cluster east " +
-		"can't be read: it is not connected"))
+	b.Expect(status.Conditions[0].Message).To(Equal("1 of 3 nodes is unknown (node 1: its readiness: cluster east can't be read); " +
+		"cluster east can't be read: it is not connected"))
 	b.Expect(d.Nodes).To(ContainElement(And(HaveField("Node", roller.NodeID(1)), WithTransform(engine.Line, Equal("Unknown: its readiness")))))
 
 	b.snapshot.Nodes = slices.Delete(b.snapshot.Nodes, 1, 2)

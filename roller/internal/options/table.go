@@ -47,7 +47,8 @@ func (d *draft) scope() []settings.Setting {
 				"`kafka-operators.io/rolled-by=roller`."},
 		{Env: "STRIMZI_MAINTENANCE_TIME_WINDOWS", Added: true, Flag: "maintenance-windows", DefaultDoc: "always",
 			Parse: settings.Into(&d.Windows, parseWindows),
-			Doc:   "Quartz cron expressions (second to day of week, year optional, UTC), separated by `;`. Outside of these windows the roller starts nothing."},
+			Doc: "Quartz cron expressions (second to day of week, year optional, UTC), separated by `;`. Outside of these windows the " +
+				"roller starts nothing."},
 	}
 }
 
@@ -148,7 +149,8 @@ func (d *draft) times() []settings.Setting {
 }
 
 func (d *draft) deployment() []settings.Setting {
-	all := append(election.Settings(&d.Election, "`roller-leader`, or `<cluster>-roller-leader` with `--cluster`"), manager.Settings(&d.HTTP)...)
+	all := election.Settings(&d.Election, "`roller-leader`, or `<cluster>-roller-leader` with `--cluster`")
+	all = append(all, manager.Settings(&d.HTTP)...)
 	all = append(all, logging.Settings(&d.Log)...)
 	return append(all, settings.Setting{Flag: "log-json", Default: "false", Boolean: true, Parse: settings.Into(&d.logJSON, settings.Bool),
 		Doc: "The same as `--log-format=json`."})
