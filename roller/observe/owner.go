@@ -54,8 +54,8 @@ func strimzis(set *podset.StrimziPodSet) bool {
 	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
 }
 
-// readAgent explains why no operator recreates pods in a remote Kubernetes cluster; empty if one does, or if no Lease there tells: others may
-// recreate pods.
+// readAgent explains why no operator recreates pods in a remote Kubernetes cluster; empty if one does, or if no Lease there tells: others
+// may recreate pods.
 func readAgent(ctx context.Context, reader client.Reader, namespace string, now time.Time) string {
 	lease := &coordinationv1.Lease{}
 	switch err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: podset.LeaseAgent}, lease); {
@@ -79,11 +79,11 @@ func agentGone(lease *coordinationv1.Lease, now time.Time) string {
 	contract := lease.Annotations[podset.AnnotationContract]
 	switch {
 	case contract != podset.Contract:
-		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster has contract %q, and the roller has %q, so its pod may not be recreated: "+
-			"upgrade both to the same version", contract, podset.Contract)
+		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster has contract %q, and the roller has %q, so its pod may not be "+
+			"recreated: upgrade both to the same version", contract, podset.Contract)
 	case now.Sub(renewed) > podset.AgentGone:
-		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster, which would recreate its pod, was last seen at %s: start it, or delete "+
-			"Lease %s/%s there if another one creates pods", renewed.UTC().Format(time.RFC3339), lease.Namespace, lease.Name)
+		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster, which would recreate its pod, was last seen at %s: start it, or "+
+			"delete Lease %s/%s there if another one creates pods", renewed.UTC().Format(time.RFC3339), lease.Namespace, lease.Name)
 	}
 	return ""
 }

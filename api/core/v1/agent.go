@@ -2,8 +2,8 @@ package v1
 
 import "time"
 
-// What the operators of several Kubernetes clusters agree on, so that each knows whether one of them creates the pods of StrimziPodSets in a
-// remote cluster.
+// What the operators of several Kubernetes clusters agree on, so that each knows whether one of them creates the pods of StrimziPodSets in
+// a remote cluster.
 const (
 	// LeaseAgent names the Lease that this operator renews there, in the operators' namespace. Source: the proposal of stretch clusters for
 	// Strimzi.

@@ -349,7 +349,7 @@ func (h *stretched) pass(o *operator, kill int) (reconcile.Result, error) {
 	h.inside--
 	killed := h.fail == -2
 	h.acting, h.fail, h.window = acting, fail, window
-	h.judgeUnregistered()
+	h.judgeUnregistered(o.central)
 	if killed {
 		h.start(o)
 		return result, errKilled

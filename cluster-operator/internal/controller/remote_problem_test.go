@@ -46,9 +46,11 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 			"RemoteForbidden", "may not list strimzipodsets.core.strimzi.io in all namespaces"},
 		{"a quota is no missing right", connected, forbids("exceeded quota: small"), "ClusterFailed", "exceeded quota: small"},
 		{"the credentials are refused in the middle", connected, apierrors.NewUnauthorized("Unauthorized"), "RemoteUnauthorized",
-			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east (apply Service s: Unauthorized)"},
+			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east " +
+				"(apply Service s: Unauthorized)"},
 		{"the connection ended with a refusal", refused, &clusters.UnreachableError{Status: refused}, "RemoteUnauthorized",
-			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east (the API server does not accept the credentials: Unauthorized)"},
+			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east " +
+				"(the API server does not accept the credentials: Unauthorized)"},
 		{"a kind is missing from the start", lacking, &clusters.UnreachableError{Status: lacking}, "MissingCRD", missing},
 		{"a kind is not served any more", connected, apierrors.NewGenericServerResponse(404, "patch", sets, "s", "404 page not found", 0, true),
 			"MissingCRD", missing},

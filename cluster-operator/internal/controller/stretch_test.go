@@ -871,8 +871,8 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.pass()
 	w.Expect(w.members["west"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, gone)).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
-	w.Expect(w.ready()).To(And(HaveField("Reason", "DeletionPending"), HaveField("Message", HavePrefix("The deletion waits until Kubernetes has "+
-		"deleted the objects in cluster 'east' (ConfigMap my-cluster-east-1"))), "no garbage collector runs")
+	w.Expect(w.ready()).To(And(HaveField("Reason", "DeletionPending"), HaveField("Message", HavePrefix("The deletion waits until Kubernetes "+
+		"has deleted the objects in cluster 'east' (ConfigMap my-cluster-east-1"))), "no garbage collector runs")
 	w.collect("east")
 	w.pass()
 	w.Expect(w.ready()).To(HaveField("Message", HavePrefix("The deletion waits until Kubernetes has deleted the objects in cluster 'west' (")))
