@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 )
@@ -68,7 +69,8 @@ func TestPlanOfAllRoles(t *testing.T) {
 
 // The execution follows the plan if nothing changes.
 func TestPlanEqualsExecution(t *testing.T) {
-	for seed := range uint64(300) {
+	first := randomtest.Seed(t)
+	for seed := first; seed < first+300; seed++ {
 		random := rand.New(rand.NewPCG(seed, 1))
 		sc := randomScene(t, random)
 		plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)

@@ -19,11 +19,11 @@ check() {
   folder=$temporary/${rules//\//-}
   mkdir "$folder"
   bin/kustomize build "$rules" | bin/alertrules . "$rules"/tests/*_test.yaml >"$folder/rules.yaml" || status=1
-  # An alert on a metric that does not exist would never fire.
+  # An alert on a metric that does not exist would never fire, and a panel of a dashboard would stay empty.
   while IFS= read -r figure; do
-    figure=${figure%_count} # a histogram's
+    figure=${figure%_count} figure=${figure%_bucket} # a histogram's
     grep -rqF --exclude='*_test.go' "\"${figure#"$prefix"}\"" "$@" || fail "$rules names $figure, which $* do not show"
-  done < <(grep -ohE '\b(strimzi|kafka_operators)_[a-z_]+' "$rules"/prometheusrule.yaml | sort -u)
+  done < <(grep -ohE '\b(strimzi|kafka_operators)_[a-z_]+' "$rules"/{prometheusrule.yaml,dashboard.json} | sort -u)
   [ -n "$tools" ] || return 0
   cp "$rules"/tests/*_test.yaml "$folder" # promtool looks for the rules beside the tests
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"

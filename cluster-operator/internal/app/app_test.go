@@ -28,10 +28,10 @@ import (
 // overlays is the directory of the manifests that users apply.
 var overlays = filepath.Join("..", "..", "..", "config", "cluster-operator", "overlays")
 
-// TestTheOperatorOfOneNamespace starts the operator with the account of its overlay, and applies the overlay: an administrator one part, and
-// twice the other one an account that has rights in the namespace only. It checks that the operator waits for the CustomResourceDefinitions
-// and has the rights that it needs, in a namespace that enforces the Pod Security Standard "restricted". The test can run only once per
-// process, because controller-runtime allows each controller name once.
+// TestTheOperatorOfOneNamespace starts the operator with the account of its overlay, and applies the overlay: an administrator one part,
+// and twice the other one an account that has rights in the namespace only. It checks that the operator waits for the
+// CustomResourceDefinitions and has the rights that it needs, in a namespace that enforces the Pod Security Standard "restricted". The test
+// can run only once per process, because controller-runtime allows each controller name once.
 func TestTheOperatorOfOneNamespace(t *testing.T) {
 	const namespace = "kafka"
 	env, err := testserver.Start(false)
@@ -114,8 +114,8 @@ func TestTheOperatorOfOneNamespace(t *testing.T) {
 	g.Expect(logged.all()).NotTo(ContainSubstring("forbidden"))
 }
 
-// makeNamespace creates a namespace that enforces the Pod Security Standard "restricted", and returns an account with the rights of "edit" in
-// it. No controller aggregates that role here, so the account has the roles that it is made of.
+// makeNamespace creates a namespace that enforces the Pod Security Standard "restricted", and returns an account with the rights of "edit"
+// in it. No controller aggregates that role here, so the account has the roles that it is made of.
 func makeNamespace(t *testing.T, env *envtest.Environment, k8s client.Client, name string) *envtest.AuthenticatedUser {
 	t.Helper()
 	g := NewWithT(t)
