@@ -21,11 +21,12 @@ import (
 
 // read reads the live objects of the Kafka.
 func (p *pass) read(ctx context.Context) error {
-	if err := p.readSites(ctx); err != nil {
-		return err
+	err := p.readSites(ctx)
+	if err == nil {
+		err = p.checkFirst()
 	}
-	if err := p.checkFirst(); err != nil {
-		return err
+	if err != nil {
+		return p.unlessContradicted(err)
 	}
 	if err := p.checkHome(); err != nil {
 		return err

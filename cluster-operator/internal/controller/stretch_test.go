@@ -600,6 +600,49 @@ func TestNothingIsMadeAtFirstWhileAKubernetesClusterIsAway(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
+func TestAKubernetesClusterThatIsAwayHidesNoContradiction(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.members["east"].lost = true
+	place := func(annotations map[string]string, key, value string) map[string]string {
+		if value == "" {
+			delete(annotations, key)
+			return annotations
+		}
+		return map[string]string{key: value}
+	}
+	w.create(newKafka(), nodePool("a", 1, v1.RoleController), nodePool("b", 1, v1.RoleBroker))
+	before := w.made()
+	for _, c := range []struct{ kafka, a, b, reason, message string }{
+		{"true", "", "", "MissingTargetCluster", "The following node pools are missing required annotation " +
+			"'strimzi.io/stretch-cluster-alias': a, b. All node pools must specify a target cluster when stretch mode is enabled."},
+		{"true", "central", "", "MissingTargetCluster", "The following node pools are missing required annotation " +
+			"'strimzi.io/stretch-cluster-alias': b. All node pools must specify a target cluster when stretch mode is enabled."},
+		{"true", "central", "north", "InvalidTargetCluster", "The following target cluster IDs are not configured: north. Valid cluster IDs " +
+			"are: central, east, west. Please check STRIMZI_CENTRAL_CLUSTER_ID and STRIMZI_REMOTE_KUBE_CONFIG."},
+		{"", "central", "east", "MissingStretchAnnotation", "Kafka CR 'my-cluster' is missing required annotation " +
+			"'strimzi.io/enable-stretch-cluster: true' but the following node pools have stretch cluster annotations: a, b. Either add the " +
+			"annotation to the Kafka CR or remove stretch annotations from all node pools."},
+		{"true", "central", "east", "ConnectivityError",
+			"Cannot connect to cluster 'east': connection refused. Please check kubeconfig and network connectivity."},
+	} {
+		k := w.kafka()
+		k.Annotations = place(k.Annotations, v1.AnnotationStretch, c.kafka)
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+		for name, alias := range map[string]string{"a": c.a, "b": c.b} {
+			pool := &v1.KafkaNodePool{}
+			w.get(pool, name)
+			pool.Annotations = place(pool.Annotations, v1.AnnotationTargetCluster, alias)
+			w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+		}
+		w.pass()
+		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", c.reason), HaveField("Message", c.message)))
+		w.Expect(w.made()).To(Equal(before))
+	}
+	w.members["east"].lost = false
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
 // anchorOfAnother creates the anchor of a Kafka of the same namespace and name, whose central cluster is another one.
 func (w *stretchedWorld) anchorOfAnother(cluster string) *corev1.ConfigMap {
 	w.t.Helper()

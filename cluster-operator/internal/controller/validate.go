@@ -53,6 +53,20 @@ func (p *pass) validate(ctx context.Context) error {
 	return nil
 }
 
+// unlessContradicted returns the error of a pass that waits for a Kubernetes cluster, unless annotations and settings contradict each
+// other: then the pass would wait in vain.
+func (p *pass) unlessContradicted(err error) error {
+	failure, is := errors.AsType[*Failure](err)
+	if !is || failure.Stalled {
+		return err
+	}
+	in := validate.Input{Kafka: p.kafka, Pools: slices.Collect(maps.Values(p.pools)), Clusters: p.clusters()}
+	if wrong, are := validate.Joined(validate.Stretched(in)); are {
+		return refusedBy(wrong)
+	}
+	return err
+}
+
 // clusters returns the ids that pools may name; nil if the operator is not configured for several Kubernetes clusters.
 func (p *pass) clusters() *validate.Clusters {
 	all := p.Stretching.clusters()

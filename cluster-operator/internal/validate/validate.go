@@ -95,9 +95,7 @@ func Validate(in Input) Result {
 	if in.Kafka == nil || in.Kafka.Spec == nil {
 		return Result{Errors: []Problem{{Code: "SpecMissing", Reason: v1.ReasonInvalidResource, Message: "The required field .spec is missing"}}}
 	}
-	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b *v1.KafkaNodePool) int { return cmp.Compare(a.Name, b.Name) })
-	in.Pools = slices.DeleteFunc(in.Pools, func(p *v1.KafkaNodePool) bool { return p.Spec == nil })
-	f := &findings{Input: in}
+	f := begin(in)
 	for _, rule := range []func(){
 		f.stretch, f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities,
 		f.templates, f.windows,
@@ -106,6 +104,20 @@ func Validate(in Input) Result {
 		rule()
 	}
 	return f.Result
+}
+
+// Stretched holds objects against the rules about where a Kafka is stretched, which need no Kubernetes cluster to be read.
+func Stretched(in Input) []Problem {
+	f := begin(in)
+	f.stretch()
+	return f.Errors
+}
+
+// begin returns the findings of no rule yet.
+func begin(in Input) *findings {
+	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b *v1.KafkaNodePool) int { return cmp.Compare(a.Name, b.Name) })
+	in.Pools = slices.DeleteFunc(in.Pools, func(p *v1.KafkaNodePool) bool { return p.Spec == nil })
+	return &findings{Input: in}
 }
 
 // findings are collected by the rules.
