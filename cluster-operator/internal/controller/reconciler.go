@@ -140,7 +140,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: next}, nil
 }
 
-// report counts the pass, and records an Event for a failure and for each warning that the status does not show yet.
+// report counts the pass, and records an Event for a failure, for each warning that the status does not show yet, and for each Kubernetes
+// cluster that was lost or is back.
 func (p *pass) report(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
 	p.Metrics.Reconciled(metrics.Pass{Namespace: name.Namespace, Took: took, Periodical: wasReady(p.kafka),
@@ -167,6 +168,7 @@ func (p *pass) report(took time.Duration) {
 			p.Events.Warning(p.kafka, problem.Reason, "Reconcile", problem.Message)
 		}
 	}
+	p.reportClusters()
 }
 
 // wasReady reports whether a Kafka was Ready, by its status.

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -152,6 +154,26 @@ func (p *pass) describeClusters() {
 			LastSeen: a.member.LastSeen})
 	}
 	p.status.Stretch = in
+}
+
+// reportClusters records an Event for each Kubernetes cluster that the status does not show as lost yet, or as back.
+func (p *pass) reportClusters() {
+	if p.status.Stretch == nil {
+		return
+	}
+	shown := map[string]v1.StretchClusterStatus{}
+	for _, s := range p.kafka.Status.StretchClusters {
+		shown[s.Name] = s
+	}
+	for _, c := range p.status.Stretch.Clusters {
+		before, failure := shown[c.ID], p.status.Failure
+		switch {
+		case c.Problem == nil && before.State == v1.StretchClusterUnknown:
+			p.Events.Normal(p.kafka, "RemoteClusterConnected", "Reconcile", fmt.Sprintf("Cluster '%s' is connected again", c.ID))
+		case c.Problem != nil && before.Reason != c.Problem.Reason && (failure == nil || failure.Message != c.Problem.Message):
+			p.Events.Warning(p.kafka, c.Problem.Reason, "Reconcile", c.Problem.Message)
+		}
+	}
 }
 
 // nodesIn returns the nodes in a Kubernetes cluster: those that are wanted, or those that exist if the pass ended before that was decided.

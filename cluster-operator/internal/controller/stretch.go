@@ -164,6 +164,10 @@ func (p *pass) concerns(s *site) bool {
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
+	if errors.Is(err, errVersions) { // which does not end by itself
+		p.log.Error(err, "Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason)
+		return
+	}
 	p.log.Info("Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason, "error", err.Error())
 }
 

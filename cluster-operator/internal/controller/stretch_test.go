@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -498,6 +500,34 @@ func TestAKubernetesClusterThatIsAwayIsLeftAsItIs(t *testing.T) {
 	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
 }
 
+func TestTheLossOfAKubernetesClusterAndItsReturnAreEvents(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.OperatorVersion = "1"
+	w.form()
+	events := func() []string {
+		w.events = nil
+		w.pass()
+		w.pass()
+		return w.events
+	}
+	const lost = "ConnectivityError: Cannot connect to cluster 'west': connection refused. Please check kubeconfig and network connectivity."
+	w.members["west"].lost = true
+	w.Expect(events()).To(ConsistOf(lost))
+	w.members["west"].lost = false
+	w.Expect(events()).To(ConsistOf("RemoteClusterConnected: Cluster 'west' is connected again"))
+	w.Expect(events()).To(BeEmpty())
+}
+
+func TestAKubernetesClusterThatHoldsUpTheFirstDeploymentIsOneEvent(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.OperatorVersion = "1"
+	w.members["east"].lost = true
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.pass()
+	w.pass()
+	w.Expect(w.events).To(ConsistOf(HavePrefix("ConnectivityError: Cannot connect to cluster 'east'")))
+}
+
 func TestAKubernetesClusterThatIsTakenOffTheListCountsAsUnreachable(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
@@ -572,7 +602,11 @@ func TestAnOperatorOfAnotherVersionElsewhereGetsNothingToDo(t *testing.T) {
 	k := w.kafka()
 	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.pass()
+	var logged []string
+	_, err := w.r.Reconcile(log.IntoContext(t.Context(), funcr.New(func(_, line string) { logged = append(logged, line) }, funcr.Options{})),
+		w.request())
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(logged).To(ContainElement(And(ContainSubstring("contract 0"), Not(ContainSubstring(`"level"=`)))), "it is logged as an error")
 	w.Expect(w.ready()).To(And(HaveField("Reason", "VersionMismatch"),
 		HaveField("Message", ContainSubstring("has version 1 (contract 0), and this one has test (contract 2)"))))
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
