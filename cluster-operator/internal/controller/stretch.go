@@ -198,12 +198,18 @@ func (p *pass) firstAway() error {
 
 // checkProvider fails if the nodes use another network provider than the operator.
 func (p *pass) checkProvider(context.Context) error {
-	if p.input.Stretch == nil || p.record.Provider == "" || p.record.Provider == p.Stretching.ProviderName {
+	provider := p.record.Provider
+	for _, s := range p.sites {
+		if provider == "" && s.anchor != nil { // the record is lost
+			provider = s.anchor.Data[anchorProvider]
+		}
+	}
+	if p.input.Stretch == nil || provider == "" || provider == p.Stretching.ProviderName {
 		return nil
 	}
 	return stalled("ProviderChangeForbidden",
 		"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
-			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, p.record.Provider, p.Stretching.ProviderName)
+			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, provider, p.Stretching.ProviderName)
 }
 
 // claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the

@@ -67,6 +67,13 @@ func TestWhatStopsAStretchedKafka(t *testing.T) {
 			func() { w.r.Stretching = nil },
 			func() { w.r.Stretching = &honest },
 			"OperatorNotConfigured", "was stretched over several Kubernetes clusters, for which this operator is not configured"},
+		{"another network provider, and the record is lost",
+			func() {
+				w.r.Stretching.ProviderName = "mcs"
+				w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(record.Name)})).To(Succeed())
+			},
+			func() { w.r.Stretching.ProviderName = "nodeport" },
+			"ProviderChangeForbidden", "use the network provider nodeport, but the operator is configured for mcs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.configure("log.retention.hours", fmt.Sprint(len(c.name)))
