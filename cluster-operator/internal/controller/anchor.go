@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,6 +38,8 @@ const (
 	reasonFenced = "CentralFenced"
 	// reasonRenamed is that of a Kafka whose central cluster got another name.
 	reasonRenamed = "CentralClusterRenamed"
+	// reasonConflict is that of a Kafka which finds objects of another one.
+	reasonConflict = "OwnershipConflict"
 )
 
 // anchor reads the anchor of a Kafka; nil if there is none.
@@ -79,11 +82,12 @@ func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
 }
 
 // findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: from the annotations, else from the
-// existing anchors. It fails if another Kafka owns one of these.
-func (p *pass) findOwner(sites []*site) error {
+// existing anchors. It returns the clusters that are the Kafka's to change, and fails if another Kafka owns one and this one has no nodes
+// yet, or if another central cluster acts for this Kafka.
+func (p *pass) findOwner(sites []*site) ([]*site, error) {
 	holder, err := p.holder(p.kafka)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.owner = ownership.Owner{ID: p.record.Owner, Epoch: p.record.Epoch, Holder: holder}
 	epoch, err := strconv.ParseInt(p.kafka.Annotations[v1.AnnotationOwnerEpoch], 10, 64)
@@ -104,15 +108,33 @@ func (p *pass) findOwner(sites []*site) error {
 			p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch+1)
 		}
 	}
+	return p.ownSites(sites, holder)
+}
+
+// ownSites returns the clusters without an anchor, and those whose anchor is the Kafka's.
+func (p *pass) ownSites(sites []*site, holder ownership.Holder) (own []*site, err error) {
 	for _, s := range sites {
 		if s.anchor == nil {
+			own = append(own, s)
 			continue
 		}
-		if err := p.checkAnchor(s, holder); err != nil {
-			return err
+		err := p.checkAnchor(s, holder)
+		failure, is := errors.AsType[*Failure](err)
+		switch {
+		case err == nil:
+			own = append(own, s)
+		case is && failure.Reason == reasonConflict && p.formed():
+			p.lose(s.cluster, s.member.Status(), err) // the nodes elsewhere still need certificates
+		default:
+			return nil, err
 		}
 	}
-	return nil
+	return own, nil
+}
+
+// formed reports whether an earlier pass claimed clusters for this Kafka object, under the same owner's id, and it is to stay.
+func (p *pass) formed() bool {
+	return p.kafka.DeletionTimestamp == nil && p.record.Kafka == p.kafka.UID && p.record.Owner == p.owner.ID
 }
 
 // checkHome fails if this Kubernetes cluster has nodes of a Kafka of this name with another central cluster: a Kafka created here would be
@@ -122,7 +144,7 @@ func (p *pass) checkHome() error {
 	if a == nil || a.Data[anchorHolder] == "" {
 		return nil
 	}
-	return stalled("OwnershipConflict", "this Kubernetes cluster holds nodes of a Kafka %s/%s whose central cluster is '%s' (ConfigMap %s, "+
+	return stalled(reasonConflict, "this Kubernetes cluster holds nodes of a Kafka %s/%s whose central cluster is '%s' (ConfigMap %s, "+
 		"holder %q): the operator changes nothing. Rename this Kafka. It can't replace the other one yet, even if the central cluster of "+
 		"that is lost: delete nothing there, the data is in it", p.kafka.Namespace, p.kafka.Name,
 		a.Data[model.AnchorCentral], a.Name, a.Data[anchorHolder])
@@ -140,7 +162,7 @@ func (p *pass) checkNamesakes() error {
 			if !slices.ContainsFunc(s.facts.Objects[key].GetOwnerReferences(), p.namesake) {
 				continue
 			}
-			return stalled("OwnershipConflict", "cluster '%s' holds a Kafka %s/%s of its own (%s %s belongs to it): nothing is changed anywhere. "+
+			return stalled(reasonConflict, "cluster '%s' holds a Kafka %s/%s of its own (%s %s belongs to it): nothing is changed anywhere. "+
 				"Rename this Kafka, or have no KafkaNodePool of it in that cluster", s.cluster, p.kafka.Namespace, p.kafka.Name, key.Kind, key.Name)
 		}
 	}
@@ -158,6 +180,10 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	if h, err := ownership.ParseHolder(s.anchor.Data[anchorHolder]); err == nil && h.Cluster == holder.Cluster && h.Central != holder.Central {
 		return p.renamed(h.Central, fmt.Sprintf("ConfigMap %s in cluster '%s'", s.anchor.Name, s.cluster))
 	}
+	nothing := "nothing"
+	if p.formed() {
+		nothing = "nothing there"
+	}
 	live := ownership.Read(s.anchor, "ConfigMap")
 	decision := ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)})
 	switch {
@@ -170,17 +196,17 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 			"Kafka %s/%s is now managed by another central cluster (holder %s in ConfigMap %s of cluster '%s'): the operator changes nothing",
 			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
 	case !decision.Writes() && len(former(s.anchor, holder)) > 0:
-		return stalled("OwnershipConflict",
-			"cluster '%s' has objects of an earlier Kafka %s/%s (ConfigMap %s, holder %q): the operator changes nothing. "+
+		return stalled(reasonConflict,
+			"cluster '%s' has objects of an earlier Kafka %s/%s (ConfigMap %s, holder %q): the operator changes %s. "+
 				"If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, and volumes with "+
 				"deleteClaim: true",
-			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder])
+			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder], nothing)
 	case !decision.Writes():
-		return stalled("OwnershipConflict",
-			"cluster '%s' has another Kafka %s/%s (ConfigMap %s, holder %q): the operator changes nothing. "+
+		return stalled(reasonConflict,
+			"cluster '%s' has another Kafka %s/%s (ConfigMap %s, holder %q): the operator changes %s. "+
 				"Rename this Kafka. It can't replace the other one yet, even if the central cluster of that is lost: "+
 				"delete nothing there, the data is in it", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
-			s.anchor.Data[anchorHolder])
+			s.anchor.Data[anchorHolder], nothing)
 	}
 	return nil
 }

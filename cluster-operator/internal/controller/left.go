@@ -86,7 +86,7 @@ func (p *pass) findLeft(ctx context.Context) error {
 	case itsOwn:
 		p.forgotten = true
 	case anEarlier:
-		return stalled("OwnershipConflict",
+		return stalled(reasonConflict,
 			"an earlier Kafka %s/%s was stretched over several Kubernetes clusters, and left nodes or volumes in %s (ConfigMap %s there, "+
 				"and %s here, if it still exists): the operator changes nothing. To continue with its nodes, annotate this Kafka %s: \"true\" and its "+
 				"KafkaNodePools with %s. If nobody needs its data any more, delete these ConfigMaps: the objects that they own are deleted too, "+

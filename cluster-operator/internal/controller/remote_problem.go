@@ -22,6 +22,9 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
 		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
 	}
+	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonConflict {
+		return status.Problem{Reason: failure.Reason, Message: failure.Message}
+	}
 	switch {
 	case lacksPodSets(member, err):
 		return status.Problem{Reason: "MissingCRD",

@@ -120,11 +120,11 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if err := p.checkName(); err != nil {
 		return err
 	}
-	opened := p.openAll(ctx)
-	if err := p.findOwner(opened); err != nil {
+	own, err := p.findOwner(p.openAll(ctx))
+	if err != nil {
 		return err
 	}
-	for _, s := range opened {
+	for _, s := range own {
 		err := s.checkPlace()
 		if err == nil {
 			err = p.readSite(ctx, s)

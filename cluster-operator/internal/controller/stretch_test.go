@@ -730,6 +730,62 @@ func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
 	w.Expect(w.all()["east"]).To(Equal(before["east"]))
 }
 
+func TestAForeignAnchorStopsItsKubernetesClusterAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("west", "my-cluster-west-2", "controller.quorum.voters")
+	anchor := &corev1.ConfigMap{}
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	own := anchor.DeepCopy()
+	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 1, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", other)
+	anchor.Data[anchorHolder] = other.Holder.String()
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before := w.all()
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", And(
+		ContainSubstring("cluster 'east' has another Kafka"), ContainSubstring("the operator changes nothing there.")))))
+	w.Expect(w.kafka().Status.StretchClusters[1]).To(And(HaveField("Name", "east"), HaveField("State", v1.StretchClusterUnknown),
+		HaveField("NodeIDs", []int32{1})))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	for id, pod := range map[string]string{"central": "my-cluster-central-0", "west": "my-cluster-west-2"} {
+		w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal("1"), id)
+		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
+	}
+
+	// An owner's id that was changed by mistake makes all of them foreign.
+	k := w.kafka()
+	id := k.Annotations[ownership.MarkID]
+	k.Annotations[ownership.MarkID] = "mistaken"
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.configure("log.retention.hours", "2")
+	made := w.made()
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "OwnershipConflict"))
+	w.Expect(w.made()).To(Equal(made))
+	k = w.kafka()
+	k.Annotations[ownership.MarkID] = id
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	anchor.Annotations, anchor.Data = own.Annotations, own.Data
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("2"))
+
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	ownership.Mark(anchor, "ConfigMap", other)
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.follow("west")
+	w.configure("log.retention.hours", "3")
+	made = w.made()
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "CentralFenced"), "that stops all")
+	w.Expect(w.made()).To(Equal(made))
+}
+
 func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
