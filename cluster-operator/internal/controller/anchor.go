@@ -84,7 +84,7 @@ func former(anchor *corev1.ConfigMap, now ownership.Holder) []ownership.Holder {
 // findOwner finds out under which id and epoch the Kafka owns objects in other Kubernetes clusters: from the annotations, else from the
 // existing anchors. It returns the clusters that are the Kafka's to change, and fails if another Kafka owns one and this one has no nodes
 // yet, or if another central cluster acts for this Kafka.
-func (p *pass) findOwner(sites []*site) (own []*site, err error) {
+func (p *pass) findOwner(sites []*site) ([]*site, error) {
 	holder, err := p.holder(p.kafka)
 	if err != nil {
 		return nil, err
@@ -108,6 +108,11 @@ func (p *pass) findOwner(sites []*site) (own []*site, err error) {
 			p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch+1)
 		}
 	}
+	return p.ownSites(sites, holder)
+}
+
+// ownSites returns the clusters without an anchor, and those whose anchor is the Kafka's.
+func (p *pass) ownSites(sites []*site, holder ownership.Holder) (own []*site, err error) {
 	for _, s := range sites {
 		if s.anchor == nil {
 			own = append(own, s)

@@ -64,7 +64,7 @@ func (p *pass) readRecord() (record, error) {
 			"ConfigMap %s/%s can't be read (%s): restore its %s, which lists what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, c.Name, err, recordKey)
 	}
-	if r.Kafka == "" && ownedBy(c, p.kafka.UID) {
+	if r.Kafka == "" && r.Provider != "" && ownedBy(c, p.kafka.UID) { // an earlier version wrote it; one without a provider was emptied
 		r.Kafka = p.kafka.UID
 	}
 	return r, nil

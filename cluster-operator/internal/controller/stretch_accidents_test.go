@@ -76,25 +76,39 @@ func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
 }
 
 func TestNothingIsForgottenWithoutTheRecordWhileAKubernetesClusterIsAway(t *testing.T) {
-	w := newStretchedWorld(t)
-	w.form()
-	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
-	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
-	w.members["west"].lost = true
-	// Without the pool, no object in the central cluster shows that there are nodes in west.
-	pool := &v1.KafkaNodePool{}
-	w.get(pool, "west")
-	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
-	w.configure("log.retention.hours", "1")
-	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError")))
-	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
-	w.members["west"].lost = false
-	w.create(poolIn("west", "west", 1, v1.RoleBroker, v1.RoleController))
-	w.settle()
-	w.Expect(w.ready()).To(HaveField("Status", "True"))
-	w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
-	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+	for name, lose := range map[string]func(*stretchedWorld, *corev1.ConfigMap){
+		"it is deleted": func(w *stretchedWorld, record *corev1.ConfigMap) {
+			w.Expect(w.k8s.Delete(t.Context(), record)).To(Succeed())
+		},
+		"it is emptied": func(w *stretchedWorld, record *corev1.ConfigMap) {
+			record.Data[recordKey] = "{}"
+			w.Expect(w.k8s.Update(t.Context(), record)).To(Succeed())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
+			record := &corev1.ConfigMap{}
+			w.get(record, model.RecordName("my-cluster"))
+			lose(w, record)
+			w.members["west"].lost = true
+			// Without the pool, no object in the central cluster shows that there are nodes in west.
+			pool := &v1.KafkaNodePool{}
+			w.get(pool, "west")
+			w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+			w.configure("log.retention.hours", "1")
+			w.pass()
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ConnectivityError")))
+			w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+			w.members["west"].lost = false
+			w.create(poolIn("west", "west", 1, v1.RoleBroker, v1.RoleController))
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
+			w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+		})
+	}
 }
 
 func TestAnOwnerIsNotForgottenWithItsAnnotations(t *testing.T) {
