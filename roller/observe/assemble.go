@@ -43,7 +43,9 @@ type PodSet struct {
 	Idle string
 	// Left means that it is annotated as left to the roller.
 	Left bool
-	Pods []corev1.Pod
+	// Everywhere means that its owner leaves the sets in all Kubernetes clusters to the roller.
+	Everywhere bool
+	Pods       []corev1.Pod
 }
 
 // Seen contains everything that was read.

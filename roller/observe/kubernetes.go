@@ -130,7 +130,8 @@ func podSet(in *podset.StrimziPodSet) (PodSet, error) {
 		// An owner that marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
 		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[podset.AnnotationRolledBy] == "",
 		Hold: hold(in.Annotations), Idle: idle(in), Pods: pods,
-		Left: in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
+		Left:       in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
+		Everywhere: in.Labels[podset.LabelManagedBy] == podset.ManagedByClusterOperator,
 	}, nil
 }
 

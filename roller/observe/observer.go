@@ -204,7 +204,9 @@ func (o *Observer) leave(places []Place) {
 			if !set.Left {
 				set.Idle = cmp.Or(set.Idle, notLeft(set.Name))
 			}
-			set.Idle = cmp.Or(set.Idle, unread)
+			if !set.Everywhere {
+				set.Idle = cmp.Or(set.Idle, unread)
+			}
 		}
 	}
 }

@@ -207,6 +207,13 @@ func TestAKubernetesClusterThatWasNeverRead(t *testing.T) {
 	r.observer.Unnamed = true
 	r.Expect(foreign()).To(Equal("whether the StrimziPodSets in cluster east are annotated with kafka-operators.io/rolled-by=roller is " +
 		"unknown: the roller has not been able to read them since it started"))
+	set := &podset.StrimziPodSet{}
+	r.Expect(r.k8s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "my-cluster-kafka"}, set)).To(Succeed())
+	set.Labels[podset.LabelManagedBy] = podset.ManagedByClusterOperator
+	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
+	r.Expect(foreign()).To(BeEmpty(), "the cluster operator leaves all its sets to the roller")
+	delete(set.Labels, podset.LabelManagedBy)
+	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 	east.is = false
 	r.Expect(foreign()).To(BeEmpty())
 	east.is = true

@@ -32,6 +32,8 @@ const (
 	KindKafka = "Kafka"
 	// ComponentKafka is the value of LabelComponentType on the nodes of a Kafka cluster. Source: Strimzi.
 	ComponentKafka = "kafka"
+	// ManagedByClusterOperator is the value of LabelManagedBy on what this project's cluster operator writes.
+	ManagedByClusterOperator = "kafka-operators-cluster-operator"
 	// ManagedByStrimzi is the value of LabelManagedBy on what Strimzi's cluster operator writes. Source: Strimzi.
 	ManagedByStrimzi = "strimzi-cluster-operator"
 )

@@ -154,8 +154,8 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 // cluster that was lost or is back.
 func (p *pass) report(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	p.Metrics.Reconciled(metrics.Pass{Namespace: name.Namespace, Took: took, Periodical: wasReady(p.kafka),
-		Succeeded: p.status.Failure == nil})
+	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting // that is how a deletion goes on
+	p.Metrics.Reconciled(metrics.Pass{Namespace: name.Namespace, Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
 	figures.Pending = len(p.status.Pending)
@@ -169,8 +169,8 @@ func (p *pass) report(took time.Duration) {
 	}
 	p.Metrics.Observe(name, figures)
 	problems := slices.Clone(p.status.Warnings)
-	if f := p.status.Failure; f != nil {
-		problems = append(problems, *f)
+	if failed {
+		problems = append(problems, *p.status.Failure)
 	}
 	for _, problem := range problems {
 		shown := func(c v1.Condition) bool { return c.Message == problem.Message }

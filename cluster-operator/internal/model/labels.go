@@ -12,7 +12,7 @@ import (
 
 // ManagedBy is the value of app.kubernetes.io/managed-by on all that is made here. It is not Strimzi's, so that each operator knows its
 // own.
-const ManagedBy = "kafka-operators-cluster-operator"
+const ManagedBy = podset.ManagedByClusterOperator
 
 // The values of strimzi.io/component-type.
 const (
