@@ -34,8 +34,8 @@ func (e *ending) reached(d roller.Decision, now time.Time) bool {
 	return now.Sub(e.failed) >= e.patience
 }
 
-// denied reports whether nothing is under way but attempts that failed: to restart nodes, none of which began (the API server rejected them,
-// or it is unknown whether it did, as after earlier ones), or to change configurations.
+// denied reports whether nothing is under way but attempts that failed: to restart nodes, none of which began (the API server rejected
+// them, or it is unknown whether it did, as after earlier ones), or to change configurations.
 func denied(d roller.Decision) bool {
 	again := func(id roller.NodeID) bool {
 		r, tried := d.Progress.Restarts[id]

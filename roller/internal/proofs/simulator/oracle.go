@@ -152,13 +152,13 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	var chosen []*node
 	var restarts []roller.Action
 	for _, a := range d.Actions {
-		switch {
-		case a.Kind == roller.ActionRestart:
+		switch a.Kind {
+		case roller.ActionRestart:
 			restarts = append(restarts, a)
 			chosen = append(chosen, o.w.byID[a.Node])
-		case a.Kind == roller.ActionElectLeaders:
+		case roller.ActionElectLeaders:
 			o.mayElect(a, d)
-		default:
+		case roller.ActionReconfigure:
 			o.reconfigures(seen.Node(a.Node))
 		}
 	}

@@ -81,11 +81,7 @@ func (o *oracle) order(n *node, before []*node) {
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
 	stalled := restarted && (c.behind() || !o.w.governed()) && o.w.now.Sub(end) >= o.policy.Stall
-	since, kept := o.kept[seen.Instance.Or("")]
-	if kept && o.w.now.Sub(since) >= o.policy.Patience {
-		return false
-	}
-	leaving := stalled || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
+	leaving := stalled || o.keeps(seen) || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" &&
 		seen.Stuck.Or("") == "" && !leaving
 }
@@ -95,6 +91,12 @@ func (o *oracle) denies(a roller.Action) {
 	if o.kept[a.Instance].IsZero() {
 		o.kept[a.Instance] = o.w.now
 	}
+}
+
+// keeps reports whether the API server has long not deleted the pod.
+func (o *oracle) keeps(seen *roller.Node) bool {
+	since, kept := o.kept[seen.Instance.Or("")]
+	return kept && o.w.now.Sub(since) >= o.policy.Patience
 }
 
 // startable reports whether the node's desired state is known, and the node would start with it.

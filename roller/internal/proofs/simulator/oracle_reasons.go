@@ -34,7 +34,7 @@ func (o *oracle) all(n *roller.Node) []string {
 func (o *oracle) witnessed(n *roller.Node, fresh bool) bool {
 	only := !slices.ContainsFunc(o.w.nodes, func(other *node) bool { return other.Roles.Broker && other.Place == n.Place && other.ID != n.ID })
 	return !n.Ready.Or(true) || slices.ContainsFunc(o.seen.Nodes, func(other roller.Node) bool {
-		return other.Roles.Broker && (only || other.Place == n.Place) && other.Answers.Or(false) && !(fresh && other.Recalled)
+		return other.Roles.Broker && (only || other.Place == n.Place) && other.Answers.Or(false) && (!fresh || !other.Recalled)
 	})
 }
 

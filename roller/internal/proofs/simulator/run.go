@@ -159,15 +159,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 	}
 	if refused || n.kept || n.instance() != a.Instance {
 		r.w.tell("the API server refuses to delete the pod of node %d", a.Node)
-		switch {
-		case lost:
-		case n.kept && n.fails:
-			r.oracle.denies(a)
-			r.progress = r.progress.Unclear(a.Node, "a webhook fails")
-		default:
-			r.oracle.denies(a)
-			r.progress = r.progress.Deny(a.Node, r.w.now, "forbidden")
-		}
+		r.denied(a, n, lost)
 		return
 	}
 	r.restarts++
@@ -178,6 +170,19 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		n.seen, n.seenUntil = &shown, r.w.after(r.stale)
 	}
 	r.w.end(n, true)
+}
+
+// denied records that the API server did not delete a pod. lost: its answer does not arrive.
+func (r *run) denied(a roller.Action, n *node, lost bool) {
+	if lost {
+		return
+	}
+	r.oracle.denies(a)
+	if n.kept && n.fails {
+		r.progress = r.progress.Unclear(a.Node, "a webhook fails")
+	} else {
+		r.progress = r.progress.Deny(a.Node, r.w.now, "forbidden")
+	}
 }
 
 // notBegun returns the progress without an action that was not begun.

@@ -314,8 +314,8 @@ func (r *run) cuts(Step) {
 // refuses makes all nodes, or the API server for one pod, refuse the roller, and nobody else, or ends that.
 func (r *run) refuses(s Step) {
 	w := r.w
-	if n := r.node(s); n != nil && s.Arg%4 == 0 {
-		n.kept, n.fails = !n.kept, s.Arg%8 == 0
+	if n := r.node(s); n != nil && s.Arg%4 == 2 {
+		n.kept, n.fails = !n.kept, s.Arg%8 == 2
 		w.tell("the API server does not delete the pod of node %d: %t", n.ID, n.kept)
 		return
 	}
