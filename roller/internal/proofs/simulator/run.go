@@ -159,9 +159,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 	}
 	if refused || n.kept || n.instance() != a.Instance {
 		r.w.tell("the API server refuses to delete the pod of node %d", a.Node)
-		if !lost {
-			r.denied(a, n.kept && n.fails)
-		}
+		r.denied(a, n, lost)
 		return
 	}
 	r.restarts++
@@ -174,10 +172,13 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 	r.w.end(n, true)
 }
 
-// denied records that the API server did not delete a pod; unclear: it answered with an error.
-func (r *run) denied(a roller.Action, unclear bool) {
+// denied records that the API server did not delete a pod. lost: its answer does not arrive.
+func (r *run) denied(a roller.Action, n *node, lost bool) {
+	if lost {
+		return
+	}
 	r.oracle.denies(a)
-	if unclear {
+	if n.kept && n.fails {
 		r.progress = r.progress.Unclear(a.Node, "a webhook fails")
 	} else {
 		r.progress = r.progress.Deny(a.Node, r.w.now, "forbidden")
