@@ -23,6 +23,8 @@ func Start(crds bool) (*envtest.Environment, error) {
 	// The machine may be busy.
 	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
 		BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
+	// All tests of a package share a server, and Services are not deleted: the default has 254 addresses.
+	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	if crds {
 		env.CRDDirectoryPaths, env.ErrorIfCRDPathMissing = []string{filepath.Join(root, "config", "crd", "bases")}, true
 	}
