@@ -18,8 +18,9 @@ func TestConfigurationsOfPods(t *testing.T) {
 	}{
 		"a pod that was created with it": {func(sc *scene) { sc.node(1).ConfigHash.Current = "new" }, nil, nil},
 		"changed while the pod runs":     {func(*scene) {}, nil, map[string]string{"pod-1": "new"}},
-		"to be changed":                  {func(sc *scene) { configured(sc.node(1), false, "8", "9") }, map[string]string{"pod-1": "new"}, map[string]string{"pod-1": ""}},
-		"to be changed by a restart":     {func(sc *scene) { configured(sc.node(1), true, "8", "9") }, nil, map[string]string{"pod-1": ""}},
+		"to be changed": {func(sc *scene) { configured(sc.node(1), false, "8", "9") },
+			map[string]string{"pod-1": "new"}, map[string]string{"pod-1": ""}},
+		"to be changed by a restart": {func(sc *scene) { configured(sc.node(1), true, "8", "9") }, nil, map[string]string{"pod-1": ""}},
 		"a restart did not change it": {func(sc *scene) {
 			configured(sc.node(1), true, "8", "9")
 			sc.after = func(n *roller.Node) { n.Instance, n.ConfigHash.Current = roller.Known("pod-3"), "new" }

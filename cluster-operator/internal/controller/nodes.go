@@ -52,8 +52,8 @@ func (p *pass) nodes(ctx context.Context) error {
 	return p.finishRequests(ctx)
 }
 
-// findUnconfigured finds the nodes that do not run with their configuration, although their pods are up to date: the roller changes it while
-// they run, or restarts them for it, and reports when that is done.
+// findUnconfigured finds the nodes that do not run with their configuration, although their pods are up to date: the roller changes it
+// while they run, or restarts them for it, and reports when that is done.
 func (p *pass) findUnconfigured() {
 	roller := podset.RollerStatusIn(p.home().facts.ConfigMap(podset.RollerStatusName(p.kafka.Name)))
 	for _, l := range p.listed {

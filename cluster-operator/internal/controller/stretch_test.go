@@ -310,7 +310,7 @@ func (w *stretchedWorld) balance() {
 	}
 }
 
-// pods creates the pods that StrimziPodSets list, as the StrimziPodSet controllers do, and restarts and configures them, as the roller does.
+// pods creates the pods that StrimziPodSets list, as the StrimziPodSet controllers do. It restarts and configures them, as the roller does.
 func (w *stretchedWorld) pods() {
 	w.t.Helper()
 	configured := map[string]string{}

@@ -53,8 +53,8 @@ func (p *pass) validate(ctx context.Context) error {
 	return nil
 }
 
-// unlessContradicted returns the error of a pass that waits for a Kubernetes cluster, unless annotations and settings contradict each other:
-// then the pass would wait in vain.
+// unlessContradicted returns the error of a pass that waits for a Kubernetes cluster, unless annotations and settings contradict each
+// other: then the pass would wait in vain.
 func (p *pass) unlessContradicted(err error) error {
 	failure, is := errors.AsType[*Failure](err)
 	if !is || failure.Stalled {

@@ -191,11 +191,7 @@ func (in Input) nodes(what, pool string) v1.Condition {
 		current += int(set.Status.CurrentPods)
 		ready += int(set.Status.ReadyPods)
 	}
-	for _, of := range in.Unconfigured {
-		if pool == "" || of == pool {
-			current--
-		}
-	}
+	current = max(0, current-in.unconfigured(pool))
 	if listed > nodes { // some are to leave, and are counted
 		changing, current, ready = true, min(current, nodes), min(ready, nodes)
 	}
@@ -208,6 +204,16 @@ func (in Input) nodes(what, pool string) v1.Condition {
 		return notReady("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, why))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
+}
+
+// unconfigured returns how many nodes of a pool, or of all pools together if none is named, do not run with their configuration yet.
+func (in Input) unconfigured(pool string) (nodes int) {
+	for _, of := range in.Unconfigured {
+		if pool == "" || of == pool {
+			nodes++
+		}
+	}
+	return nodes
 }
 
 // planned returns how many nodes a pool is to have, or all pools together if none is named.

@@ -37,8 +37,6 @@ func Start(crds bool) (*envtest.Environment, error) {
 		}
 		env.BinaryAssetsDirectory = strings.TrimSpace(out.String())
 	}
-	// The default has addresses for 254 Services, which no test deletes.
-	env.ControlPlane.GetAPIServer().Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	_, err := env.Start()
 	return env, err
 }

@@ -99,7 +99,8 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 		return nil
 	}
 	next := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: j.namespace, Name: j.Name(), Labels: map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: j.cluster},
+		Namespace: j.namespace, Name: j.Name(),
+		Labels: map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: j.cluster},
 	}}
 	if j.seen != nil {
 		next = j.seen.DeepCopy()
