@@ -22,6 +22,7 @@ const (
 func RollerStatusName(cluster string) string { return cluster + "-roller" }
 
 // RollerStatus is what the roller reports of a Kafka cluster. Source: docs/decisions/who-rolls.md.
+// +kubebuilder:object:generate=false
 type RollerStatus struct {
 	Conditions []v1.Condition `json:"conditions"`
 	// Configurations has the hash (ConfigHash) of the configuration that a pod runs with, by uid, where it differs from the pod's
