@@ -69,7 +69,7 @@ func (o *Options) Complete(r *settings.Reading, name, home string) {
 	// client-go adds up to 20 % to the period.
 	if r.OK(envRetryPeriod, envRenewDeadline) && float64(o.RenewDeadline) <= 1.2*float64(o.RetryPeriod) {
 		r.Reject(envRetryPeriod, fmt.Sprint(o.RetryPeriod.Milliseconds()),
-			fmt.Sprintf("must be less than %s / 1.2 (%d)", envRenewDeadline, o.RenewDeadline.Milliseconds()*10/12),
+			fmt.Sprintf("must be less than %s (%d) / 1.2", envRenewDeadline, o.RenewDeadline.Milliseconds()),
 			"leave room for more than one try: lower it")
 	}
 }

@@ -47,7 +47,7 @@ func TestDurationsThatDoNotGoTogether(t *testing.T) {
 		"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS=10000": `STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS="10000": must be less than ` +
 			`STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS (10000)`,
 		"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS=9000": `STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS="9000": must be less than ` +
-			`STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS / 1.2 (8333)`,
+			`STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS (10000) / 1.2`,
 	} {
 		if _, err := read(variable); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", variable, err)

@@ -99,7 +99,8 @@ func (h *history) startController(s *apiServer, pod *corev1.Pod) {
 	if volume == "" {
 		h.failf("pod %s starts, and its metadata log (%.60s) is on none of its volumes: %v", pod.Name, dir, mounted)
 	}
-	if was != "" && !slices.Contains(slices.Collect(maps.Values(mounted)), was) {
+	forced := v1.IsTrue(h.kafka(h.name).Annotations, v1.AnnotationSkipScaleDownCheck) // the user allows that
+	if was != "" && !forced && !slices.Contains(slices.Collect(maps.Values(mounted)), was) {
 		h.failf("pod %s starts without its volume %s, which has its metadata log: %v", pod.Name, was, mounted)
 	}
 	h.logs[pod.Name] = volume

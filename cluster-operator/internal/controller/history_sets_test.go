@@ -102,6 +102,9 @@ func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.O
 	}
 	if set, ok := present.(*podset.StrimziPodSet); ok {
 		if is, ok := after.(*podset.StrimziPodSet); ok && slices.Equal(h.namesIn(set), h.namesIn(is)) {
+			if slices.Equal(h.namesIn(lost), h.namesIn(is)) {
+				delete(h.lost, key.Name) // only its label was lost
+			}
 			return
 		}
 	}

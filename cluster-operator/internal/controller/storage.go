@@ -48,6 +48,9 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 			}
 			continue
 		}
+		if s := pool.Spec.Storage; s.Type == v1.StorageJBOD && len(s.Volumes) == 0 {
+			continue // validation rejects it, whatever the volumes hold
+		}
 		before, err := p.storageOf(set, pool)
 		if err != nil {
 			return err
@@ -127,7 +130,9 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 					why = p.volumeInUse(l.Node.ID, volume, dirs, known, cordons)
 				}
 				if why == "" && l.Node.Roles.Controller && !p.logMayGo(volume, before) {
-					why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, p.current(l))
+					// A node that is not changed yet is listed as it was, while the storage of its set has changed.
+					current := p.current(l) && model.HasVolumes(l.Pod, before)
+					why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, current)
 				}
 				return why
 			}

@@ -83,7 +83,7 @@ func keepClaims(s, wanted v1.Storage) v1.Storage {
 		if value(v.DeleteClaim, false) {
 			continue
 		}
-		if s.Type != v1.StorageJBOD && value(s.ID, 0) == v.id() {
+		if s.Type != v1.StorageJBOD && (v.id() == 0 || !v.jbod) { // as KeepsClaim has it
 			s.DeleteClaim = nil
 		}
 		for i := range s.Volumes {

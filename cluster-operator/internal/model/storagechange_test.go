@@ -256,3 +256,44 @@ func TestWhichClaimsAStorageKeeps(t *testing.T) {
 		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(KeepsClaim(c.storage, c.claim, "c-p")).To(Equal(c.want)) })
 	}
 }
+
+// What happens to claims is read from two places, which must agree: the storage of the user, and the one that nodes keep if a change is
+// rejected. Otherwise each pass would change the claims twice.
+func TestARejectedChangeKeepsTheClaimsThatItsUserWantsToKeep(t *testing.T) {
+	const prefix = "my-cluster-a"
+	single := func(kind v1.StorageType, id *int32, deletes bool) v1.Storage {
+		return v1.Storage{Type: kind, ID: id, Size: "1Gi", DeleteClaim: &deletes}
+	}
+	jbod := func(deletes bool, ids ...int32) v1.Storage {
+		s := v1.Storage{Type: v1.StorageJBOD}
+		for _, id := range ids {
+			s.Volumes = append(s.Volumes, v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi", DeleteClaim: &deletes})
+		}
+		return s
+	}
+	all := func(deletes bool) []v1.Storage {
+		return []v1.Storage{jbod(deletes, 0), jbod(deletes, 1, 2), single(v1.StoragePersistentClaim, nil, deletes),
+			single(v1.StoragePersistentClaim, new(int32(1)), deletes), single(v1.StorageEphemeral, nil, deletes),
+			single(v1.StorageEphemeral, new(int32(1)), deletes)}
+	}
+	rejected := 0
+	for _, before := range all(true) {
+		for _, wanted := range all(false) {
+			kept, refused := AcceptStorage(before, wanted, []int32{0})
+			if len(refused) == 0 {
+				continue
+			}
+			rejected++
+			for _, v := range volumesOf(kept) {
+				claim := v.claim(prefix + "-0")
+				if v.Type == v1.StoragePersistentClaim && KeepsClaim(wanted, claim, prefix) == value(v.DeleteClaim, false) {
+					t.Errorf("%s -> %s: the user wants to keep %s: %t, the node: %t", jsonOf(before), jsonOf(wanted), claim,
+						KeepsClaim(wanted, claim, prefix), !value(v.DeleteClaim, false))
+				}
+			}
+		}
+	}
+	if rejected < 10 {
+		t.Errorf("only %d changes were rejected", rejected)
+	}
+}

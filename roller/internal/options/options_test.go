@@ -274,7 +274,7 @@ func TestElection(t *testing.T) {
 		RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}))
 	env["STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS"] = "70000"
 	_, err = parse(env, "run")
-	g.Expect(err).To(MatchError(ContainSubstring("not less than STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS (60000)")))
+	g.Expect(err).To(MatchError(ContainSubstring("must be less than STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS (60000)")))
 }
 
 // Without a name, the roller serves all Kafka clusters of the namespaces, at addresses derived from their names.
