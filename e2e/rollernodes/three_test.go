@@ -70,7 +70,7 @@ var _ = Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 		Eventually(d.status).Should(And(
 			MatchRegexp(`"`+k.podName(1)+`":"Ready: Restart waits: (Order|Quorum|Availability)"`),
 			MatchRegexp(`"`+k.podName(2)+`":"Ready: Restart waits: (Order|Quorum|Availability)"`),
-			ContainSubstring(`"?-3":"Unknown"`),
+			ContainSubstring(`"?-3":"Unknown`),
 		))
 		Eventually(func() string {
 			out, _ := d.run("explain", "3") // exits with 4: it is unknown whether something has to be done
