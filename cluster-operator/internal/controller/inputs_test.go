@@ -773,7 +773,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 		case "Secret", "StrimziPodSet", "PersistentVolumeClaim":
 			continue // certificates; compared by applied; kept
 		}
-		if !wanted[key] {
+		if !wanted[key] && key.Name != podset.RollerStatusName(r.name) {
 			f.add("%s %s is not wanted", key.Kind, key.Name)
 		}
 	}
