@@ -53,11 +53,10 @@ func (p *pass) checkLeftVolumes() error {
 }
 
 // claimsIn lists claims for a message.
-func claimsIn(names []string) string { return "PersistentVolumeClaims " + listOf(names) }
+func claimsIn(names []string) string { return "PersistentVolumeClaims " + listOf(names, 10) }
 
-// listOf lists names for a message, up to a maximum.
-func listOf(names []string) string {
-	const most = 10
+// listOf lists names for a message, and counts those beyond a maximum.
+func listOf(names []string, most int) string {
 	slices.Sort(names)
 	text := strings.Join(names[:min(most, len(names))], ", ")
 	if more := len(names) - most; more > 0 {

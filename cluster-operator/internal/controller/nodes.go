@@ -59,8 +59,8 @@ func (p *pass) findUnconfigured() {
 	for _, l := range p.listed {
 		running := p.pod(l.Node)
 		wanted := l.Pod.Annotations[podset.AnnotationConfigHash]
-		if running == nil || running.DeletionTimestamp != nil || roller.ConfigurationOf(running) == wanted ||
-			running.Annotations[podset.AnnotationRevision] != l.Pod.Annotations[podset.AnnotationRevision] {
+		if running == nil || running.DeletionTimestamp != nil || podset.Outdated(running, l.Pod) ||
+			roller.ConfigurationOf(running) == wanted {
 			continue
 		}
 		p.status.Unconfigured = append(p.status.Unconfigured, l.Node.Pool)

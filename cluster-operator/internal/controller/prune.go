@@ -37,7 +37,7 @@ func (p *pass) pruneSite(ctx context.Context, s *site) error {
 	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects),
 		func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
 		o := s.facts.Objects[key]
-		if s.kept[key] || o.GetLabels()["app.kubernetes.io/managed-by"] != apply.FieldManager || !p.removable(s, key, o) {
+		if s.kept[key] || o.GetLabels()[podset.LabelManagedBy] != apply.FieldManager || !p.removable(s, key, o) {
 			continue
 		}
 		outcome, err := s.applier.Delete(ctx, o)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -75,14 +74,9 @@ func ofAnchor(o client.Object, kafka string) bool {
 
 // described names the first few objects, and counts the others.
 func described(objects []facts.Key) string {
-	const most = 3
 	var names []string
-	for _, key := range objects[:min(most, len(objects))] {
+	for _, key := range objects {
 		names = append(names, key.Kind+" "+key.Name)
 	}
-	text := strings.Join(names, ", ")
-	if more := len(objects) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return listOf(names, 3)
 }

@@ -70,14 +70,18 @@ func (r *Reconciler) wakeStretched(ctx context.Context, changes chan<- event.Gen
 	}
 	for i := range kafkas.Items {
 		if (&pass{kafka: &kafkas.Items[i]}).stretched() || !wasReady(&kafkas.Items[i]) {
-			select {
-			case <-ctx.Done():
-				return nil
-			case changes <- event.GenericEvent{Object: &kafkas.Items[i]}:
-			}
+			requeue(ctx, changes, &kafkas.Items[i])
 		}
 	}
 	return nil
+}
+
+// requeue has a Kafka reconciled, unless the operator stops.
+func requeue(ctx context.Context, changes chan<- event.GenericEvent, kafka *v1.Kafka) {
+	select {
+	case <-ctx.Done():
+	case changes <- event.GenericEvent{Object: kafka}:
+	}
 }
 
 // wakeLeft has the Kafkas reconciled whose anchors are in the Kubernetes clusters that are connected: one that was deleted is swept there.
@@ -96,12 +100,7 @@ func (r *Reconciler) wakeLeft(ctx context.Context, changes chan<- event.GenericE
 		}
 		for i := range in.value.Items {
 			for _, request := range ofCluster(ctx, &in.value.Items[i]) {
-				kafka := &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name}}
-				select {
-				case <-ctx.Done():
-					return
-				case changes <- event.GenericEvent{Object: kafka}:
-				}
+				requeue(ctx, changes, &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: request.Namespace, Name: request.Name}})
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -50,7 +51,7 @@ func repeated(err error) bool {
 func (p *pass) renew(ctx context.Context) error {
 	// Sets that another operator made, such as Strimzi's, are that one's to renew.
 	others := func(l facts.ListedPod) bool {
-		return l.Set.Labels["app.kubernetes.io/managed-by"] != apply.FieldManager
+		return l.Set.Labels[podset.LabelManagedBy] != apply.FieldManager
 	}
 	if len(p.listed) == 0 || slices.ContainsFunc(p.listed, others) {
 		return nil

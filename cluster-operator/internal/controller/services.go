@@ -87,7 +87,7 @@ func (p *pass) entrances(s *site) []model.Object {
 	for _, class := range slices.Sorted(maps.Keys(refused)) {
 		p.warn("LoadBalancerClass", fmt.Sprintf("Services do not get the class %q: Kubernetes does not let anybody change "+
 			".spec.loadBalancerClass. To change it, delete the Services; clients can't use them until they have addresses again: %s", class,
-			listOf(refused[class])))
+			listOf(refused[class], 10)))
 	}
 	for _, ingress := range model.Ingresses(p.at(s)) {
 		all = append(all, ingress)
