@@ -16,9 +16,12 @@ type Return struct {
 	Tries int       `json:"tries,omitempty"`
 }
 
-// How long, and how often, the roller tries to give a returned broker its partitions back before it continues with the next node.
+// A returned broker gets its partitions back when no other node is restarted, or has to be, and at the latest after electionDelay: a broker
+// that has just started takes long to lead, and its followers pause for a second if they ask too early. The roller tries electionTries times,
+// and no longer than electionTime after the broker came back.
 const (
-	electionTime  = 30 * time.Second
+	electionDelay = time.Minute
+	electionTime  = 3 * time.Minute
 	electionTries = 3
 )
 
@@ -29,6 +32,7 @@ const leaderBalanceKey = "auto.leader.rebalance.enable"
 // (docs/decisions/leaders.md). Without them, the nodes that restart last would lead everything until Kafka's own balancing, minutes later.
 func (r *round) elections() []Action {
 	var actions []Action
+	restarting := len(r.chosen) > 0 || len(r.progress.Restarts) > 0
 	for _, id := range slices.Sorted(maps.Keys(r.progress.Returned)) {
 		back, n := r.progress.Returned[id], r.s.Node(id)
 		unled, known := r.avail.unled(id)
@@ -37,7 +41,7 @@ func (r *round) elections() []Action {
 			delete(r.progress.Returned, id)
 			continue
 		}
-		if !known || r.policy.Paused != "" || !r.keepsServing(n) {
+		if restarting && r.s.At.Sub(back.At) < electionDelay || !known || r.policy.Paused != "" || !r.keepsServing(n) {
 			continue
 		}
 		back.Tries++

@@ -86,7 +86,7 @@ const Freshness = 5 * time.Second
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)
 	r.follow()
-	actions := r.elections()
+	var actions []Action
 	for _, a := range r.nodes {
 		if a.Need != NeedRestart {
 			continue
@@ -106,7 +106,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		}
 		r.choose(a)
 	}
-	actions = append(actions, r.reconfigurations()...)
+	actions = slices.Concat(r.elections(), actions, r.reconfigurations())
 	for _, a := range r.nodes {
 		r.waits(a)
 	}
