@@ -58,7 +58,7 @@ func (p *pass) assign(ctx context.Context) error {
 		p.input.Cordon.Brokers = p.emptied()
 	}
 	for _, b := range t.Blocked {
-		p.blocked(b.Pool, blockedReason(b), b.Message, b.Voters)
+		p.blocked(b.Pool, blockedReason(b), b.Message, b.Stalled)
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {
@@ -128,7 +128,7 @@ func checkSize(pools []topology.PoolSpec) error {
 }
 
 // emptied returns the brokers that are removed, or lose the broker role, once they are empty. It skips removed pools: the removal may be a
-// mistake, and the pool may have all brokers of the cluster.
+// mistake, and the pool may have all brokers of the cluster. It returns none if these are all brokers: new topics need some.
 func (p *pass) emptied() []int32 {
 	var brokers []int32
 	for _, t := range p.input.Topology.Pools {
@@ -144,6 +144,9 @@ func (p *pass) emptied() []int32 {
 				brokers = append(brokers, n.ID)
 			}
 		}
+	}
+	if len(brokers) == len(p.input.Topology.Brokers()) {
+		return nil
 	}
 	return brokers
 }

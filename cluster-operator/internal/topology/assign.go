@@ -70,6 +70,7 @@ func Assign(in Input) (Topology, error) {
 		a.result.Pools = append(a.result.Pools, a.pool(spec))
 	}
 	a.removedPools()
+	a.keepBrokers()
 	slices.SortFunc(a.result.Pools, func(x, y Pool) int { return cmp.Compare(x.Name, y.Name) })
 	return a.result, nil
 }
@@ -214,7 +215,7 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 	if !spec.Roles.Controller || !formed {
 		return true
 	}
-	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, ScaleUp: true, Voters: true,
+	a.result.Blocked = append(a.result.Blocked, Blocked{Pool: spec.Name, ScaleUp: true, Stalled: true,
 		Message: fmt.Sprintf("Scale-up of KafkaNodePool %s by %d is blocked: "+
 			"the voters of the controller quorum can't change while the cluster runs. Add brokers in a pool without the controller role",
 			spec.Name, missing)})

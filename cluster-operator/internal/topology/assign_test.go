@@ -241,13 +241,63 @@ func TestRolesThatCannotChangeStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			got, err := Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(c.to)}, Running: nodes("a", c.from, 0), Holdings: held(c.replicas)})
+			got, err := Assign(Input{Pools: []PoolSpec{pool("a", 1, 0).as(c.to), pool("b", 1, 9)},
+				Running: append(nodes("a", c.from, 0), nodes("b", broker, 9)...), Holdings: held(c.replicas)})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(got.Nodes()[0].Roles).To(Equal(c.got))
 			if c.got != c.to {
 				g.Expect(got.Blocked).NotTo(BeEmpty())
 			} else {
 				g.Expect(got.Blocked).To(BeEmpty())
+			}
+		})
+	}
+}
+
+// A pool that should take over as brokers, and may not because its nodes are voters, must not leave Kafka without a broker.
+func TestTheOnlyBrokersStay(t *testing.T) {
+	voters := func() []Node { return nodes("voters", controller, 0) }
+	for name, c := range map[string]struct {
+		pools   []PoolSpec
+		running []Node
+		stay    []int32
+		blocked bool
+	}{
+		"they should lose the role": {
+			pools:   []PoolSpec{pool("brokers", 1, 1).as(controller), pool("voters", 1, 0).as(broker)},
+			running: append(voters(), nodes("brokers", combined, 1)...), stay: []int32{1}, blocked: true,
+		},
+		"their pool should have no nodes": {
+			pools:   []PoolSpec{pool("brokers", 0, 1, 2), pool("voters", 1, 0).as(broker)},
+			running: append(voters(), nodes("brokers", broker, 1, 2)...), stay: []int32{1, 2}, blocked: true,
+		},
+		"their pool is gone": {
+			pools:   []PoolSpec{pool("voters", 1, 0).as(broker)},
+			running: append(voters(), nodes("brokers", broker, 1, 2)...), stay: []int32{1, 2}, blocked: true,
+		},
+		"new brokers take over": {
+			pools:   []PoolSpec{pool("new", 1), pool("voters", 1, 0).as(controller)},
+			running: append(voters(), nodes("brokers", broker, 1)...), stay: nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			for _, force := range []bool{false, true} {
+				got, err := Assign(Input{Pools: c.pools, Running: c.running, Force: force, Voters: []int32{0},
+					Holdings: held(map[int32]int{0: 0, 1: 0, 2: 0})})
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(got.Brokers()).NotTo(BeEmpty())
+				var stay []int32
+				for _, n := range got.Brokers() {
+					if slices.ContainsFunc(c.running, func(r Node) bool { return r.ID == n.ID }) {
+						stay = append(stay, n.ID)
+					}
+				}
+				g.Expect(stay).To(Equal(c.stay))
+				told := slices.ContainsFunc(got.Blocked, func(b Blocked) bool {
+					return b.Pool == "brokers" && b.Stalled && strings.Contains(b.Message, "the only brokers")
+				})
+				g.Expect(told).To(Equal(c.blocked), "%v", got.Blocked)
 			}
 		})
 	}
@@ -308,6 +358,9 @@ func TestAnyHistoryKeepsIDs(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %v", seed, step, err)
 				}
 				t.Fatal(err)
+			}
+			if len(in.Running) > 0 && len(got.Brokers()) == 0 {
+				t.Fatalf("seed %d, step %d: no broker is left", seed, step)
 			}
 			for _, n := range in.Running {
 				stays := slices.ContainsFunc(got.Nodes(), func(m Node) bool { return m.ID == n.ID && m.Pool == n.Pool })

@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -78,8 +80,40 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 	}
 }
 
-func (a *assignment) block(pool string, nodes []Node, voters bool, message string) {
-	b := Blocked{Pool: pool, Voters: voters, Message: message}
+// keepBrokers keeps the brokers that run if nobody would be a broker otherwise: another pool should become brokers, which is blocked.
+func (a *assignment) keepBrokers() {
+	if len(a.result.Brokers()) > 0 {
+		return
+	}
+	kept := map[string][]Node{}
+	for _, n := range a.Running {
+		if n.Roles.Broker {
+			kept[n.Pool] = append(kept[n.Pool], n)
+		}
+	}
+	for _, pool := range slices.Sorted(maps.Keys(kept)) {
+		at := slices.IndexFunc(a.result.Pools, func(p Pool) bool { return p.Name == pool })
+		if at < 0 {
+			at = len(a.result.Pools)
+			a.result.Pools = append(a.result.Pools, Pool{Name: pool, Cluster: kept[pool][0].Cluster, Removed: true})
+		}
+		p := &a.result.Pools[at]
+		for _, n := range kept[pool] {
+			if i := slices.IndexFunc(p.Nodes, func(o Node) bool { return o.ID == n.ID }); i >= 0 {
+				p.Nodes[i].Roles = n.Roles
+				continue
+			}
+			n.Leaving = true
+			p.Nodes = append(p.Nodes, n)
+		}
+		slices.SortFunc(p.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
+		a.block(pool, kept[pool], true, fmt.Sprintf("The change of KafkaNodePool %s is blocked: its nodes are the only brokers. "+
+			"First add brokers to another KafkaNodePool", pool))
+	}
+}
+
+func (a *assignment) block(pool string, nodes []Node, stalled bool, message string) {
+	b := Blocked{Pool: pool, Stalled: stalled, Message: message}
 	for _, n := range nodes {
 		b.Nodes = append(b.Nodes, n.ID)
 	}

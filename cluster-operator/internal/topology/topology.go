@@ -83,8 +83,8 @@ type Blocked struct {
 	Message string
 	// ScaleUp reports that the change adds nodes.
 	ScaleUp bool
-	// Voters reports that the change is one of the voters of the controller quorum, which can't change.
-	Voters bool
+	// Stalled reports that waiting does not help: the user has to undo the change, or to change something else.
+	Stalled bool
 }
 
 // Staying returns the ids of the brokers that neither leave nor lose the role, also not once what blocks that is over.
