@@ -646,7 +646,7 @@ func (r *rig) identity(before, now scene) (f findings) {
 		}
 		claim, _ := now[key].(*corev1.PersistentVolumeClaim)
 		switch {
-		case claim == nil && was.Annotations[v1.AnnotationDeleteClaim] != "true":
+		case claim == nil && was.Annotations[v1.AnnotationDeleteClaim] != "true" && !r.wantsGone(was, now):
 			f.add("volume %s is gone", key.Name)
 		case claim == nil:
 			for _, pod := range nodes {
@@ -659,6 +659,22 @@ func (r *rig) identity(before, now scene) (f findings) {
 		}
 	}
 	return f
+}
+
+// wantsGone reports whether the edit that removed the node of a volume asked for its deletion, too.
+func (r *rig) wantsGone(claim *corev1.PersistentVolumeClaim, now scene) bool {
+	name := claim.Labels[podset.LabelPoolName]
+	pool, found := now[facts.Key{Kind: "KafkaNodePool", Name: name}].(*v1.KafkaNodePool)
+	if !found {
+		return false
+	}
+	kept := pool.Spec.Storage.DeepCopy()
+	kept.DeleteClaim = nil
+	for i := range kept.Volumes {
+		kept.Volumes[i].DeleteClaim = nil
+	}
+	prefix := r.gen.kafka + "-" + name
+	return model.KeepsClaim(*kept, claim.Name, prefix) && !model.KeepsClaim(pool.Spec.Storage, claim.Name, prefix)
 }
 
 // fixedOf returns the parts of a PersistentVolumeClaim that must not change.
