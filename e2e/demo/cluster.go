@@ -52,7 +52,7 @@ type onNodes struct {
 // newOnNodes returns a demo with its own folder.
 func newOnNodes(d *Demo, name string) *onNodes {
 	own := *d
-	own.dir = filepath.Join(d.root, ".demo-"+name)
+	own.dir = filepath.Join(filepath.Dir(d.dir), ".demo-"+name)
 	return &onNodes{Demo: &own, name: name, nodes: own.path("nodes")}
 }
 
