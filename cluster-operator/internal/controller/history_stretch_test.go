@@ -153,7 +153,7 @@ func (h *stretched) create(c *central) string {
 	return "create the Kafka of " + c.server.id
 }
 
-// alterPool changes the target cluster, the roles or the next node ids of a pool.
+// alterPool changes the target cluster, the roles, the next node ids or deleteClaim of a pool.
 func (h *stretched) alterPool(c *central) string {
 	name := h.one("a", "b", "c", "central", "east", "west")
 	pool, ok := c.server.objects[facts.Key{Kind: "KafkaNodePool", Name: name}].object().(*v1.KafkaNodePool)
@@ -161,7 +161,7 @@ func (h *stretched) alterPool(c *central) string {
 		return "nothing"
 	}
 	pool = pool.DeepCopy()
-	switch h.rand.Intn(3) {
+	switch h.rand.Intn(6) {
 	case 0:
 		pool.Annotations = with(pool.Annotations, v1.AnnotationTargetCluster,
 			h.one("central", "east", "west", h.targets[name], h.targets[name], "nowhere"))
@@ -169,9 +169,25 @@ func (h *stretched) alterPool(c *central) string {
 		pool.Spec.Roles = [][]v1.ProcessRole{{v1.RoleBroker}, {v1.RoleController}, {v1.RoleBroker, v1.RoleController}}[h.rand.Intn(3)]
 	case 2:
 		pool.Annotations = with(pool.Annotations, v1.AnnotationNextNodeIDs, h.one("[3-9]", "[0-5]", "[15]"))
+	default:
+		return h.alterDeleteClaim(pool)
 	}
 	h.must(c.k8s.Update(h.t.Context(), pool))
 	return fmt.Sprintf("pool %s: %v %v", name, pool.Annotations, pool.Spec.Roles)
+}
+
+// alterDeleteClaim changes whether the volumes of a pool go with it. Whether they outlive their owner is the first that a pass writes, which
+// may fail.
+func (h *stretched) alterDeleteClaim(pool *v1.KafkaNodePool) string {
+	c := h.centrals[0]
+	remove := pool.Spec.Storage.DeleteClaim == nil || !*pool.Spec.Storage.DeleteClaim
+	pool.Spec.Storage.DeleteClaim = new(remove)
+	h.must(c.k8s.Update(h.t.Context(), pool))
+	l := c.operators[0].links[h.targets[pool.Name]]
+	if !remove && !l.home && h.rand.Intn(2) == 0 {
+		l.writes = "before"
+	}
+	return fmt.Sprintf("pool %s: deleteClaim %v; writes to %s fail %s", pool.Name, remove, l.id, l.writes)
 }
 
 // connections breaks or restores a connection, lets it break during a pass, makes a cache outdated, or makes credentials lead to another
@@ -466,7 +482,9 @@ func (h *stretched) play(steps int) {
 		if h.rand.Intn(2) == 0 {
 			roles = append(roles, v1.RoleBroker)
 		}
-		h.must(c.k8s.Create(h.t.Context(), h.pool(id, 1, roles...)))
+		pool := h.pool(id, 1, roles...)
+		pool.Spec.Storage.DeleteClaim = new(h.rand.Intn(2) == 0)
+		h.must(c.k8s.Create(h.t.Context(), pool))
 	}
 	for h.step = range steps {
 		if h.step > 3 || h.rand.Intn(4) == 0 {

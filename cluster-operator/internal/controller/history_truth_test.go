@@ -264,7 +264,7 @@ func (c *central) places(s *apiServer) bool {
 
 var voters = regexp.MustCompile(`(?m)^controller\.quorum\.voters=(.*)$`)
 
-// judgeVoters checks that the voters in a node's configuration include all controllers.
+// judgeVoters checks that the voters in a node's configuration include all controllers, and each once.
 func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigMap) {
 	h.t.Helper()
 	found := voters.FindStringSubmatch(config.Data["server.config"])
@@ -274,6 +274,9 @@ func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigM
 	known := map[string]bool{}
 	for _, voter := range strings.Split(found[1], ",") {
 		id, _, _ := strings.Cut(voter, "@")
+		if known[id] {
+			h.failf("voter %s is listed twice in %s in %s: %s", id, config.Name, s.id, found[1])
+		}
 		known[id] = true
 	}
 	for _, n := range h.nodes(c) {

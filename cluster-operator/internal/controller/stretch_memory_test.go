@@ -2,14 +2,18 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -240,4 +244,70 @@ func TestNothingIsRenewedElsewhereBeforeTheAnchorIsTheKafkas(t *testing.T) {
 	h.again()
 	h.rest()
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+}
+
+// change edits a KafkaNodePool.
+func (h *stretched) change(pool string, edit func(*v1.KafkaNodePool)) {
+	changed := h.object(facts.Key{Kind: "KafkaNodePool", Name: pool}).DeepCopyObject().(*v1.KafkaNodePool)
+	edit(changed)
+	h.must(h.k8s.Update(h.t.Context(), changed))
+}
+
+// refuse has the API server of a Kubernetes cluster refuse all writes to an object.
+func (h *stretched) refuse(cluster string, key facts.Key, err error) {
+	l := h.leader().links[cluster]
+	l.live = interceptor.NewClient(l.live, interceptor.Funcs{
+		Patch: func(ctx context.Context, k8s client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if l.bound.keyOf(o) == key {
+				return err
+			}
+			return k8s.Patch(ctx, o, p, opts...)
+		},
+	})
+}
+
+func TestAWriteThatIsRefusedBeforeNodesAreAssignedChangesNoNode(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	h.change("east", func(pool *v1.KafkaNodePool) { pool.Spec.Storage.DeleteClaim = new(true) })
+	h.rest()
+	claim := facts.Key{Kind: "PersistentVolumeClaim", Name: "data-my-cluster-east-1"}
+	g.Expect(h.servers[2].objects[claim].GetOwnerReferences()).NotTo(BeEmpty())
+	h.change("east", func(pool *v1.KafkaNodePool) { pool.Spec.Storage.DeleteClaim = new(false) })
+	h.refuse("east", claim, apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), claim.Name, errors.New("a webhook")))
+	nodes := func() map[string]string {
+		all := h.snapshot()
+		maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasSuffix(key, model.RecordName("my-cluster")) })
+		return all
+	}
+	before := nodes()
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(nodes()).To(Equal(before))
+	g.Expect(h.centrals[0].ready()).To(And(HaveField("Status", v1.ConditionFalse), HaveField("Message", ContainSubstring("a webhook"))))
+}
+
+func TestANodeWithoutASetInAKubernetesClusterThatFailsEndsNoOperator(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	h.change("east", func(pool *v1.KafkaNodePool) { pool.Spec.Storage.DeleteClaim = new(true) })
+	h.rest()
+	h.change("east", func(pool *v1.KafkaNodePool) { pool.Spec.Storage.DeleteClaim = new(false) })
+	claim := facts.Key{Kind: "PersistentVolumeClaim", Name: "data-my-cluster-east-1"}
+	h.refuse("east", claim, apierrors.NewForbidden(corev1.Resource("persistentvolumeclaims"), claim.Name, errors.New("a webhook")))
+	h.servers[2].terminate(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}) // with --cascade=orphan
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("a webhook")))
+}
+
+func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {
+	h := formInMemory(t, untouched)
+	l := h.leader().links["central"]
+	key := facts.Key{Kind: "ConfigMap", Name: "my-cluster-central-0"}
+	config := l.bound.objects[key].object().(*corev1.ConfigMap).DeepCopy()
+	h.acting = h.leader()
+	found := h.violation(func() {
+		config.Data["server.config"] = voters.ReplaceAllString(config.Data["server.config"], "controller.quorum.voters=$1,$1")
+		h.must(l.live.Update(t.Context(), config))
+	})
+	NewWithT(t).Expect(found).To(ContainSubstring("is listed twice"))
 }

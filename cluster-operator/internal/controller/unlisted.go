@@ -14,9 +14,16 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// existing returns the nodes that exist: those that StrimziPodSets list, those of Kubernetes clusters that are away, and those that only
-// lack their StrimziPodSet.
-func (p *pass) existing() []topology.Node { return slices.Concat(p.known(), p.unlisted) }
+// existing returns the nodes that exist, each once: those that StrimziPodSets list, those of Kubernetes clusters that are away, and those
+// that only lack their StrimziPodSet. A node is among several of these if its cluster was read, and is left out since then.
+func (p *pass) existing() []topology.Node {
+	seen := map[int32]bool{}
+	return slices.DeleteFunc(slices.Concat(p.known(), p.unlisted), func(n topology.Node) bool {
+		again := seen[n.ID]
+		seen[n.ID] = true
+		return again
+	})
+}
 
 // known returns the nodes that this Kafka surely made, not an earlier one: those that StrimziPodSets list, and those of Kubernetes clusters
 // that are away.
@@ -176,6 +183,9 @@ func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
 			continue
 		}
 		s := p.site(n.Cluster)
+		if s == nil {
+			continue // it is away by now, and nothing changes there
+		}
 		if volumes := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.needed, pool.Spec.Storage); len(volumes) > 0 {
 			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
 				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
