@@ -40,7 +40,15 @@ const (
 	reasonRenamed = "CentralClusterRenamed"
 	// reasonConflict is that of a Kafka which finds objects of another one.
 	reasonConflict = "OwnershipConflict"
+	// reasonTerminating is that of a Kafka one of whose anchors is being deleted.
+	reasonTerminating = "AnchorTerminating"
 )
+
+// notItsOwn reports whether a pass ended because what exists is somebody else's, or may be: it writes nothing more.
+func notItsOwn(err error) bool {
+	failure, is := errors.AsType[*Failure](err)
+	return is && slices.Contains([]string{reasonFenced, reasonRenamed, reasonConflict}, failure.Reason)
+}
 
 // anchor reads the anchor of a Kafka; nil if there is none.
 func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
@@ -119,17 +127,23 @@ func (p *pass) ownSites(sites []*site, holder ownership.Holder) (own []*site, er
 			continue
 		}
 		err := p.checkAnchor(s, holder)
-		failure, is := errors.AsType[*Failure](err)
 		switch {
 		case err == nil:
 			own = append(own, s)
-		case is && failure.Reason == reasonConflict && p.formed():
+		case p.stopsThere(err):
 			p.lose(s.cluster, s.member.Status(), err) // the nodes elsewhere still need certificates
 		default:
 			return nil, err
 		}
 	}
 	return own, nil
+}
+
+// stopsThere reports whether what is wrong with an anchor concerns its Kubernetes cluster alone. A deletion goes on in the others, too.
+func (p *pass) stopsThere(err error) bool {
+	failure, is := errors.AsType[*Failure](err)
+	return is && (failure.Reason == reasonConflict && p.formed() ||
+		failure.Reason == reasonTerminating && (p.formed() || p.kafka.DeletionTimestamp != nil))
 }
 
 // formed reports whether an earlier pass claimed clusters for this Kafka object, under the same owner's id, and it is to stay.
@@ -188,7 +202,7 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 	decision := ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)})
 	switch {
 	case decision == ownership.Wait:
-		return &Failure{Problem: problemf("AnchorTerminating", "ConfigMap %s/%s in cluster '%s' is being deleted: the objects that it owned "+
+		return &Failure{Problem: problemf(reasonTerminating, "ConfigMap %s/%s in cluster '%s' is being deleted: the objects that it owned "+
 			"must be gone first",
 			s.anchor.Namespace, s.anchor.Name, s.cluster), Err: fmt.Errorf("anchor in cluster %s is being deleted", s.cluster)}
 	case decision == ownership.Fenced:
@@ -242,11 +256,15 @@ func (p *pass) confirm(ctx context.Context, s *site) error {
 			"the operator writes nothing there until it does",
 			s.anchor.Namespace, s.anchor.Name, s.cluster)
 	}
-	s.anchor, s.confirmed = live, true
+	s.anchor = live
 	if err := s.checkPlace(); err != nil {
 		return err
 	}
-	return p.checkAnchor(s, p.owner.Holder)
+	if err := p.checkAnchor(s, p.owner.Holder); err != nil {
+		return err
+	}
+	s.confirmed = true
+	return nil
 }
 
 // checkPlace fails if the anchor, which is the Kafka's, is that of another Kubernetes cluster: the credentials of two were exchanged.

@@ -103,18 +103,31 @@ func (p *pass) finalize(ctx context.Context) error {
 			pending = append(pending, fmt.Sprintf("cluster '%s' (%s)", s.cluster, described(left)))
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.away)) {
-		problem := p.away[id].Problem
-		problem.Message = fmt.Sprintf("The deletion waits for cluster '%s', where the Kafka has objects: %s %s", id, problem.Message,
-			p.withoutFinalizer(p.kafka.Name))
-		return &Failure{Problem: problem, Err: fmt.Errorf("cluster %s is away", id)}
+	return p.unfinished(pending)
+}
+
+// unfinished is the failure of a deletion that waits for Kubernetes clusters that are away, and for objects in others that are being
+// deleted; nil if it waits for nothing.
+func (p *pass) unfinished(pending []string) error {
+	away := slices.Sorted(maps.Keys(p.away))
+	if len(away)+len(pending) == 0 {
+		return nil
+	}
+	problem := status.Problem{Reason: reasonDeleting}
+	wayOut := fmt.Sprintf("To delete the Kafka without waiting, remove the finalizer %s from it", v1.FinalizerStretch)
+	if len(away) > 0 {
+		problem, wayOut = p.away[away[0]].Problem, p.withoutFinalizer(p.kafka.Name)
+	}
+	var waits []string
+	for _, id := range away {
+		waits = append(waits, fmt.Sprintf("for cluster '%s', where the Kafka has objects: %s", id,
+			strings.TrimSuffix(p.away[id].Message, ".")))
 	}
 	if len(pending) > 0 {
-		problem := problemf(reasonDeleting, "The deletion waits until Kubernetes has deleted the objects in %s. To delete the Kafka without "+
-			"waiting, remove the finalizer %s from it", strings.Join(pending, ", "), v1.FinalizerStretch)
-		return &Failure{Problem: problem, Err: errors.New("objects in other clusters are being deleted")}
+		waits = append(waits, "until Kubernetes has deleted the objects in "+strings.Join(pending, ", "))
 	}
-	return nil
+	problem.Message = fmt.Sprintf("The deletion waits %s. %s", strings.Join(waits, ". It waits "), wayOut)
+	return &Failure{Problem: problem, Err: errors.New("objects in other clusters are not deleted yet")}
 }
 
 // deleteIn deletes the anchor in a remote Kubernetes cluster, and returns what of that which it owns is not deleted yet. With orphan, that

@@ -79,10 +79,11 @@ type pass struct {
 	figures metrics.Kafka
 }
 
-// run carries out the pass, and ends the pause before it, whatever becomes of the pass: the roller may be needed.
+// run carries out the pass, and ends the pause before it, whatever becomes of the pass, if the nodes are the Kafka's: the roller may be
+// needed.
 func (p *pass) run(ctx context.Context) error {
 	err := p.carryOutSteps(ctx)
-	if repeated(err) || len(p.sites) == 0 {
+	if repeated(err) || notItsOwn(err) || len(p.sites) == 0 {
 		return err
 	}
 	failed := p.endPause(ctx)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,9 @@ func (p *pass) peers(ctx context.Context) error {
 	}
 	request := p.request(ctx)
 	found, err := p.resolve(ctx, request)
+	if failure, is := errors.AsType[*Failure](err); repeated(err) || is && failure.Stalled {
+		return err // that was not the provider
+	}
 	if err != nil {
 		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, so nodes keep their addresses: %v",
 			p.Stretching.ProviderName, err))

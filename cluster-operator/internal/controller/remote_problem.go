@@ -22,7 +22,7 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
 		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
 	}
-	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonConflict {
+	if failure, is := errors.AsType[*Failure](err); is && (failure.Reason == reasonConflict || failure.Reason == reasonTerminating) {
 		return status.Problem{Reason: failure.Reason, Message: failure.Message}
 	}
 	switch {

@@ -23,7 +23,7 @@ import (
 // renewDespite renews certificates in a pass that ends with an error, and returns that error; or the one of a write that is to be repeated
 // at once.
 func (p *pass) renewDespite(ctx context.Context, err error) error {
-	if repeated(err) {
+	if repeated(err) || notItsOwn(err) {
 		return err
 	}
 	switch failed := p.renew(ctx); {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -297,6 +298,73 @@ func TestANodeWithoutASetInAKubernetesClusterThatFailsEndsNoOperator(t *testing.
 	h.servers[2].terminate(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}) // with --cascade=orphan
 	_, _ = h.pass(h.leader(), -1)
 	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("a webhook")))
+}
+
+// nodePort changes the node port of a planned Service.
+func (h *stretched) nodePort(s *apiServer, name string) {
+	service := s.objects[facts.Key{Kind: "Service", Name: name}].object().(*corev1.Service).DeepCopy()
+	service.Spec.Ports[0].NodePort++
+	h.must(s.client().Update(h.t.Context(), service))
+}
+
+func TestNothingIsWrittenOnceAnAnchorShowsAnotherHolder(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		next   func(own ownership.Owner) ownership.Owner
+	}{
+		"it was taken over": {reasonFenced, func(own ownership.Owner) ownership.Owner {
+			return ownership.Owner{ID: own.ID, Epoch: own.Epoch + 1, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+		}},
+		"it is another Kafka's": {reasonConflict, func(ownership.Owner) ownership.Owner {
+			return ownership.Owner{ID: "other", Epoch: 1, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+		}},
+		"the central cluster was renamed": {reasonRenamed, func(own ownership.Owner) ownership.Owner {
+			own.Holder.Central = "renamed"
+			return own
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			h.now = h.now.AddDate(0, 11, 15) // certificates are to be renewed
+			for i, set := range map[int]string{0: "my-cluster-central", 2: "my-cluster-east", 3: "my-cluster-west"} {
+				paused := h.servers[i].objects[facts.Key{Kind: "StrimziPodSet", Name: set}].object().(*podset.StrimziPodSet).DeepCopy()
+				paused.Annotations = with(paused.Annotations, podset.AnnotationHold, model.HoldPaused)
+				h.must(h.servers[i].client().Update(t.Context(), paused))
+			}
+			h.nodePort(h.servers[2], "my-cluster-east-1-nodeport") // the first object that is to be written there
+			l := h.leader().links["east"]
+			l.view = maps.Clone(l.bound.objects)
+			kafka := h.centrals[0].kafka()
+			next := c.next(ownership.Owner{ID: kafka.Annotations[ownership.MarkID], Epoch: 1,
+				Holder: ownership.Holder{Central: "central", Cluster: "central", Object: kafka.UID}})
+			anchor := l.bound.objects[anchorKey].object().(*corev1.ConfigMap).DeepCopy()
+			ownership.Mark(anchor, "ConfigMap", next)
+			anchor.Data[anchorHolder] = next.Holder.String()
+			h.must(l.bound.client().Update(t.Context(), anchor))
+			before := h.snapshot()
+			_, _ = h.pass(h.leader(), -1)
+			g.Expect(h.centrals[0].ready()).To(HaveField("Reason", c.reason))
+			g.Expect(h.snapshot()).To(Equal(before))
+		})
+	}
+}
+
+func TestAPlannedObjectThatWasReadTooEarlyIsReadAgain(t *testing.T) {
+	for id, node := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1"} {
+		t.Run(id, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			l := h.leader().links[id]
+			h.nodePort(l.bound, node+"-nodeport")
+			l.view = maps.Clone(l.bound.objects)
+			h.nodePort(l.bound, node+"-nodeport")
+			result, err := h.pass(h.leader(), -1)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(result.RequeueAfter).To(Equal(conflictDelay))
+			g.Expect(h.centrals[0].kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
+		})
+	}
 }
 
 func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {

@@ -103,11 +103,32 @@ func TestAnAnchorThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
 	w.Expect(w.members["east"].Delete(t.Context(), anchor)).To(Succeed())
 	w.configure("log.retention.hours", "1")
-	before := w.made()
+	before := w.made()["east"]
+	terminating := And(HaveField("Status", "False"), HaveField("Reason", "AnchorTerminating"),
+		HaveField("Message", ContainSubstring("in cluster 'east' is being deleted")))
+
+	record := &corev1.ConfigMap{}
+	w.get(record, model.RecordName("my-cluster"))
+	empty := record.DeepCopy()
+	empty.Data = nil
+	w.Expect(w.k8s.Update(t.Context(), empty)).To(Succeed())
+	all := w.made()
 	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "AnchorTerminating"),
-		HaveField("Message", ContainSubstring("in cluster 'east' is being deleted"))))
-	w.Expect(w.made()).To(Equal(before))
+	w.Expect(w.ready()).To(terminating)
+	w.Expect(w.made()).To(Equal(all), "without the record, it is not known what is there")
+	record.ResourceVersion = empty.ResourceVersion
+	w.Expect(w.k8s.Update(t.Context(), record)).To(Succeed())
+
+	w.pass()
+	w.Expect(w.ready()).To(terminating)
+	w.Expect(w.made()["east"]).To(Equal(before))
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"), "the others go on")
+
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(terminating, HaveField("Message", And(HavePrefix("The deletion waits for cluster 'east'"),
+		ContainSubstring("It waits until Kubernetes has deleted the objects in cluster 'west' (")))))
+	w.Expect(w.anchored("west")).To(BeFalse(), "a deletion goes on, too")
 }
 
 // lacking is a Kubernetes cluster in which the CustomResourceDefinition of StrimziPodSets is not installed.

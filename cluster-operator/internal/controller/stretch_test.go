@@ -856,8 +856,12 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 	w.r.Metrics = metrics.New(registry, "")
 	w.form()
 	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(1.0))
-	w.members["west"].lost = true
+	w.members["east"].lost, w.members["west"].lost = true, true
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", And(HavePrefix("The deletion waits for cluster 'east'"),
+		ContainSubstring("It waits for cluster 'west'"))))
+	w.members["east"].lost = false
 	w.pass()
 	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(0.0))
 	w.Expect(w.events).To(ContainElement(ContainSubstring("The deletion waits for cluster 'west'")))
