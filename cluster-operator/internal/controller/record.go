@@ -80,6 +80,7 @@ func (p *pass) recall() {
 
 // writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
 func (p *pass) writeRecord(ctx context.Context) error {
+	p.forgetAddresses()
 	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Names: p.record.Names,
 		Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
 	for id := range p.away {
@@ -108,6 +109,17 @@ func (p *pass) writeRecord(ctx context.Context) error {
 		return err
 	}
 	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
+}
+
+// forgetAddresses forgets the addresses of nodes that are gone: a later node of the same id, in another place, does not take them over.
+func (p *pass) forgetAddresses() {
+	stays := p.existingIDs()
+	for _, n := range p.input.Topology.Nodes() {
+		stays[n.ID] = stays[n.ID] || n.Cluster == topology.Home || slices.ContainsFunc(p.record.Clusters[n.Cluster].Nodes,
+			func(was topology.Node) bool { return was.ID == n.ID && was.Pool == n.Pool })
+	}
+	maps.DeleteFunc(p.record.Peers, func(id int32, _ map[string]model.Endpoint) bool { return !stays[id] })
+	maps.DeleteFunc(p.record.Names, func(id int32, _ []string) bool { return !stays[id] })
 }
 
 // rememberEndpoints records the addresses of listeners in each remote Kubernetes cluster, and restores those of clusters that are away:

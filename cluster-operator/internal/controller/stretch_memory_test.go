@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -365,6 +366,24 @@ func TestAPlannedObjectThatWasReadTooEarlyIsReadAgain(t *testing.T) {
 			g.Expect(h.centrals[0].kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
 		})
 	}
+}
+
+func TestANewNodeDoesNotTakeOverTheAddressOfAnEarlierOne(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	// A node of this id was to be in east, and never was.
+	record := h.object(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}).DeepCopyObject().(*corev1.ConfigMap)
+	for _, s := range h.servers[3].objects {
+		if service, is := s.Object.(*corev1.Service); is && service.Name == "my-cluster-west-2-nodeport" {
+			record.Data[recordKey] = strings.Replace(record.Data[recordKey], `"peers":{`, fmt.Sprintf(
+				`"peers":{"3":{"tcp-replication":{"Host":"192.0.2.3","Port":%d}},`, service.Spec.Ports[1].NodePort), 1)
+		}
+	}
+	h.must(h.k8s.Update(t.Context(), record))
+	h.targets["a"] = "west"
+	h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker)))
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }
 
 func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {
