@@ -42,6 +42,10 @@ const (
 	// before it makes anything in another Kubernetes cluster.
 	AnnotationOwnerEpoch = "strimzi.io/owner-epoch"
 
+	// AnnotationGivenUpClusters, on such a Kafka object, lists Kubernetes clusters that are lost for good, separated by commas. Their nodes
+	// and volumes do not count any more once the operator's settings and the pools don't name them either.
+	AnnotationGivenUpClusters = "kafka-operators.io/given-up-clusters"
+
 	// FinalizerStretch keeps such a Kafka object until nothing is left of it in other Kubernetes clusters.
 	FinalizerStretch = "strimzi.io/stretch-cluster"
 )

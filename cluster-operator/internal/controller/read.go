@@ -57,6 +57,7 @@ func (p *pass) read(ctx context.Context) error {
 	if err := p.identify(); err != nil {
 		return err
 	}
+	p.giveUp(ctx)
 	p.unlisted = p.findUnlisted()
 	return nil
 }

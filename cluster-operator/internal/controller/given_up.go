@@ -1,0 +1,82 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// giveUp forgets Kubernetes clusters that are lost for good: they are not listed any more, and the user gives up their nodes and volumes by
+// an annotation. Of one that is not listed and still counts, it says what that takes.
+func (p *pass) giveUp(ctx context.Context) {
+	if p.Stretching == nil {
+		return
+	}
+	listed := map[string]bool{}
+	for _, m := range p.Stretching.Members() {
+		listed[m.ID()] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.record.Clusters)) {
+		if listed[id] {
+			if p.givenUp(id) {
+				p.warn("ClusterNotGivenUp", fmt.Sprintf("Cluster '%s' counts although annotation %s names it: it is listed in "+
+					"STRIMZI_REMOTE_KUBE_CONFIG. Take it off the list, or off the annotation", id, v1.AnnotationGivenUpClusters))
+			}
+			continue
+		}
+		if remedy := p.remedyFor(ctx, id); remedy != "" {
+			p.warn("ClusterNotListed", fmt.Sprintf("Cluster '%s' is not listed in STRIMZI_REMOTE_KUBE_CONFIG any more, and may have nodes or "+
+				"volumes of this Kafka: list it again. If it is lost for good, %s", id, remedy))
+			continue
+		}
+		p.log.Info("Giving up a Kubernetes cluster", "cluster", id, "nodes", ids(p.record.Clusters[id].Nodes))
+		delete(p.record.Clusters, id)
+		delete(p.away, id)
+		p.recall()
+	}
+}
+
+// givenUp reports whether the user gives up what is in a Kubernetes cluster.
+func (p *pass) givenUp(cluster string) bool {
+	return slices.ContainsFunc(strings.Split(p.kafka.Annotations[v1.AnnotationGivenUpClusters], ","),
+		func(id string) bool { return strings.TrimSpace(id) == cluster })
+}
+
+// remedyFor says what a user has to do before a lost Kubernetes cluster does not count any more; "" if that was done. Controllers are needed
+// again, because the voters of the quorum can't change.
+func (p *pass) remedyFor(ctx context.Context, cluster string) string {
+	nodes := p.record.Clusters[cluster].Nodes
+	for _, n := range nodes {
+		if n.Roles.Controller {
+			return fmt.Sprintf("list a new Kubernetes cluster under its id: node %d is a controller, and the voters of the controller quorum "+
+				"can't change while the cluster runs", n.ID)
+		}
+	}
+	var steps []string
+	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
+		if p.target(p.pools[name]) == cluster {
+			steps = append(steps, "delete KafkaNodePool "+name)
+		}
+	}
+	if !p.givenUp(cluster) {
+		steps = append(steps, fmt.Sprintf("annotate this Kafka %s: %s", v1.AnnotationGivenUpClusters, cluster))
+	}
+	if len(steps) > 0 || len(nodes) == 0 {
+		return strings.Join(steps, ", and ")
+	}
+	found, err := p.Kafka.Inspect(ctx, p.connection())
+	if err != nil {
+		p.askAgain(err)
+		return fmt.Sprintf("it is given up once Kafka answers whether its brokers still run: %v", err)
+	}
+	for _, b := range found.Brokers {
+		if !b.Fenced && slices.Contains(ids(nodes), b.ID) {
+			return fmt.Sprintf("stop broker %d there, which still runs", b.ID)
+		}
+	}
+	return ""
+}
