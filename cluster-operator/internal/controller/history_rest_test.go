@@ -160,6 +160,9 @@ func (h *stretched) remedy() bool {
 	if ready != nil && strings.Contains(ready.Message, "there is no KafkaNodePool") {
 		return h.deleteVolumesOf(ready.Message)
 	}
+	if ready != nil && strings.Contains(ready.Message, "delete the claims") {
+		return h.deleteClaimsIn(ready.Message)
+	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
 		return false
 	}
@@ -195,6 +198,20 @@ func (h *stretched) deleteVolumesOf(message string) (found bool) {
 	for _, s := range h.servers {
 		for _, key := range sortedKeys(s.objects) {
 			if key.Kind == "PersistentVolumeClaim" && s.objects[key].GetLabels()[podset.LabelPoolName] == pool {
+				s.terminate(key)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// deleteClaimsIn deletes the volumes that a message names, and reports whether there were any.
+func (h *stretched) deleteClaimsIn(message string) (found bool) {
+	words := strings.FieldsFunc(message, func(r rune) bool { return r == ' ' || r == ',' })
+	for _, s := range h.servers {
+		for _, key := range sortedKeys(s.objects) {
+			if key.Kind == "PersistentVolumeClaim" && slices.Contains(words, key.Name) {
 				s.terminate(key)
 				found = true
 			}
