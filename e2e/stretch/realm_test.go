@@ -51,6 +51,10 @@ type realm struct {
 	operators map[string]*operatorproc.Process
 }
 
+// controllers are those of Kubernetes that delete what an operator makes, and what these need.
+var controllers = []string{"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
+	"persistentvolumeclaim-protection-controller"}
+
 // newRealm starts the control planes, with everything that the manifests install except the operators. Method start starts those.
 func newRealm(t *testing.T) *realm {
 	t.Helper()
@@ -78,7 +82,7 @@ func newRealm(t *testing.T) *realm {
 	var starts sync.WaitGroup
 	for _, id := range []string{centralID, eastID, westID} {
 		starts.Go(func() {
-			plane, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true})
+			plane, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true, Controllers: controllers})
 			if err != nil {
 				t.Errorf("%s: %v", id, err)
 				return
@@ -105,11 +109,17 @@ func newRealm(t *testing.T) *realm {
 		r.install(id)
 	}
 	for _, id := range []string{eastID, westID} {
-		token, err := r.planes[id].ServiceAccountToken(t.Context(), deploy.Namespace, "central-operators", 30*24*time.Hour)
-		r.Expect(err).NotTo(HaveOccurred())
-		r.admit(id, token)
+		r.connect(id)
 	}
 	return r
+}
+
+// connect gives the central operators a kubeconfig that lasts.
+func (r *realm) connect(id string) {
+	r.t.Helper()
+	token, err := r.planes[id].ServiceAccountToken(r.t.Context(), deploy.Namespace, "central-operators", 30*24*time.Hour)
+	r.Expect(err).NotTo(HaveOccurred())
+	r.admit(id, token)
 }
 
 // install applies what a user applies in a Kubernetes cluster, and creates a Node there.

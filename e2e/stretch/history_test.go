@@ -1,0 +1,330 @@
+//go:build linux
+
+package stretch
+
+import (
+	"fmt"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
+)
+
+// TestRandomHistoriesOnRealGarbageCollectors plays random histories of a Kafka over three control planes with Kubernetes' garbage
+// collectors: what users create, change and delete, anchors that are deleted in each way, operators that are killed, and clusters that are
+// cut off. A few histories are played; make prove plays more.
+func TestRandomHistoriesOnRealGarbageCollectors(t *testing.T) {
+	seed, histories := int64(randomtest.Seed(t)), 2 //nolint:gosec // it fits
+	if full {
+		histories = 40
+	}
+	const steps = 15
+	r := newRealm(t)
+	for _, id := range []string{eastID, westID, centralID} {
+		r.start(id)
+	}
+	for i := range histories {
+		namespace := fmt.Sprintf("history-%d", i)
+		if !t.Run(namespace, func(t *testing.T) {
+			h := &history{realm: r.within(t, namespace), root: r, rand: rand.New(rand.NewSource(seed + int64(i))), //nolint:gosec // no secret
+				kept: map[types.UID]string{}, mayGo: map[string]bool{}}
+			h.play(steps)
+		}) {
+			t.Fatalf("PROVE_SEED=%d plays this history first", seed+int64(i))
+		}
+	}
+	fmt.Printf("PROOF {\"name\":\"random histories on real garbage collectors\",\"count\":%d,\"violations\":0,\"seed\":%d}\n",
+		histories*steps, seed)
+}
+
+// history is a random history of one Kafka in a namespace of its own.
+type history struct {
+	*realm
+	// root is the realm whose operators outlive the history.
+	root *realm
+	rand *rand.Rand
+	// theirs are the objects of other owners, by Kubernetes cluster, with their versions.
+	theirs map[string]map[string]string
+	// kept are the volumes that have to stay, and mayGo are the pools that had deleteClaim at some time.
+	kept  map[types.UID]string
+	mayGo map[string]bool
+}
+
+// theirs are objects of another owner, with the label and a prefix of the Kafka's.
+const theirs = `
+{apiVersion: v1, kind: ConfigMap, metadata: {name: my-cluster-notes, labels: {strimzi.io/cluster: my-cluster}}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: my-cluster-theirs, labels: {strimzi.io/cluster: my-cluster}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: my-cluster-theirs, labels: {strimzi.io/cluster: my-cluster}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data-my-cluster-theirs-7, labels: {strimzi.io/cluster: my-cluster}}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`
+
+func (h *history) play(steps int) {
+	h.t.Helper()
+	h.theirs = map[string]map[string]string{}
+	for id := range h.planes {
+		_, err := h.planes[id].KubectlInput(h.t.Context(), theirs, "apply", "--server-side", "-n", h.namespace, "-f", "-")
+		h.Expect(err).NotTo(HaveOccurred())
+		h.theirs[id] = h.made(id)
+	}
+	h.apply()
+	if h.rand.Intn(2) == 0 {
+		h.spread()
+	}
+	for step := range steps {
+		what := h.step()
+		h.t.Logf("step %d: %s", step, what)
+		if h.rand.Intn(2) == 0 {
+			h.seen()
+		}
+		h.judge()
+	}
+	h.end()
+}
+
+func (h *history) one(of ...string) string { return of[h.rand.Intn(len(of))] }
+
+// step does something at random, and says what.
+func (h *history) step() string {
+	id, pool := h.one(eastID, westID), h.one("central", "east", "west")
+	err := h.k8s[centralID].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name}, &v1.Kafka{})
+	if err != nil && h.rand.Intn(2) == 0 {
+		h.apply()
+		return "apply the Kafka and its pools"
+	}
+	switch h.rand.Intn(10) {
+	case 0, 1:
+		return h.try(centralID, "patch", "kafka", name, "--type=merge", "-p",
+			fmt.Sprintf(`{"spec":{"kafka":{"config":{"log.retention.hours":%d}}}}`, 1+h.rand.Intn(9)))
+	case 2:
+		remove := h.rand.Intn(2) == 0
+		h.mayGo[pool] = h.mayGo[pool] || remove
+		return h.try(centralID, "patch", "kafkanodepool", pool, "--type=merge", "-p",
+			fmt.Sprintf(`{"spec":{"storage":{"deleteClaim":%v}}}`, remove))
+	case 3:
+		return h.morePool(id)
+	case 4, 5:
+		return h.deleteAnchor(id)
+	case 6:
+		h.operators[centralID].Kill()
+		<-h.operators[centralID].Exited()
+		h.root.start(centralID)
+		return "kill the central operator"
+	case 7:
+		return h.connection(id)
+	case 8:
+		return h.deleteSomething(h.one(centralID, eastID, westID))
+	}
+	return h.try(centralID, "delete", "kafka", name, "--wait=false", "--cascade="+h.one("background", "foreground"))
+}
+
+// try runs kubectl in the namespace, and returns what it ran. What is changed may be gone, or change at the same time.
+func (h *history) try(id string, args ...string) string {
+	h.t.Helper()
+	_, err := h.planes[id].Kubectl(h.t.Context(), append(args, "-n", h.namespace)...)
+	if err != nil && !strings.Contains(err.Error(), "NotFound") && !strings.Contains(err.Error(), "Conflict") {
+		h.Expect(err).NotTo(HaveOccurred())
+	}
+	return id + ": kubectl " + strings.Join(args, " ")
+}
+
+// morePool creates a pool of brokers, or deletes it.
+func (h *history) morePool(id string) string {
+	pool := &v1.KafkaNodePool{}
+	key := client.ObjectKey{Namespace: h.namespace, Name: "more"}
+	if h.k8s[centralID].Get(h.t.Context(), key, pool) == nil {
+		return h.try(centralID, "delete", "kafkanodepool", "more")
+	}
+	remove := h.rand.Intn(2) == 0
+	h.mayGo["more"] = h.mayGo["more"] || remove
+	pool = &v1.KafkaNodePool{
+		ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "more", Labels: map[string]string{v1.LabelCluster: name},
+			Annotations: map[string]string{v1.AnnotationTargetCluster: id}},
+		Spec: &v1.KafkaNodePoolSpec{Replicas: 2, Roles: []v1.ProcessRole{v1.RoleBroker},
+			Storage: v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi", DeleteClaim: &remove}},
+	}
+	h.Expect(h.k8s[centralID].Create(h.t.Context(), pool)).To(Succeed())
+	return fmt.Sprintf("create a pool in %s, deleteClaim %v", id, remove)
+}
+
+// deleteAnchor deletes the anchor in a Kubernetes cluster. What it owned and no longer has an owner is to get one again: without that, it
+// would be kept by its user's wish.
+func (h *history) deleteAnchor(id string) string {
+	cascade := h.one("background", "foreground", "orphan")
+	kafka, anchor := &v1.Kafka{}, &corev1.ConfigMap{}
+	orphan := cascade == "orphan"
+	if orphan && (h.k8s[centralID].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name}, kafka) != nil ||
+		kafka.DeletionTimestamp != nil ||
+		h.k8s[id].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name + "-kafka-gc"}, anchor) != nil) {
+		return "nothing"
+	}
+	if orphan {
+		h.heal(id)
+	}
+	what := h.try(id, "delete", "configmap", name+"-kafka-gc", "--wait=false", "--cascade="+cascade)
+	if orphan {
+		h.Eventually(h.ownerless).WithArguments(id).Should(BeEmpty(), "%s has an owner again", id)
+	}
+	return what
+}
+
+// ownerless returns the names of the StrimziPodSets and ConfigMaps of the Kafka that lack an owner, and of its anchor if that is missing.
+func (h *history) ownerless(id string) (names []string) {
+	anchor := name + "-kafka-gc"
+	var configs corev1.ConfigMapList
+	var sets podset.StrimziPodSetList
+	for _, list := range []client.ObjectList{&configs, &sets} {
+		if err := h.k8s[id].List(h.t.Context(), list, client.InNamespace(h.namespace), client.HasLabels{v1.LabelCluster}); err != nil {
+			return []string{err.Error()}
+		}
+	}
+	found := false
+	for _, c := range configs.Items {
+		found = found || c.Name == anchor && c.DeletionTimestamp == nil
+		if _, others := h.theirs[id]["ConfigMap "+c.Name]; !others && c.Name != anchor && len(c.OwnerReferences) == 0 {
+			names = append(names, c.Name)
+		}
+	}
+	for _, s := range sets.Items {
+		if len(s.OwnerReferences) == 0 {
+			names = append(names, s.Name)
+		}
+	}
+	if !found {
+		names = append(names, anchor)
+	}
+	return names
+}
+
+// connection cuts the operators off from a Kubernetes cluster, or ends that.
+func (h *history) connection(id string) string {
+	if h.rand.Intn(2) == 0 {
+		h.heal(id)
+		return id + " is connected"
+	}
+	h.Expect(client.IgnoreNotFound(h.k8s[centralID].Delete(h.t.Context(), kubeconfigOf(id)))).To(Succeed())
+	return id + " is cut off"
+}
+
+func kubeconfigOf(id string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: deploy.Namespace, Name: "kubeconfig-" + id}}
+}
+
+func (h *history) heal(id string) {
+	if h.k8s[centralID].Get(h.t.Context(), client.ObjectKeyFromObject(kubeconfigOf(id)), &corev1.Secret{}) != nil {
+		h.connect(id)
+	}
+}
+
+// deleteSomething deletes an object of the operator, other than a volume and the Secrets of CAs.
+func (h *history) deleteSomething(id string) string {
+	var keys []string
+	for key := range h.made(id) {
+		_, others := h.theirs[id][key]
+		if !others && !strings.HasPrefix(key, "Kafka") && !strings.HasPrefix(key, "PersistentVolumeClaim ") &&
+			!strings.HasPrefix(key, "Secret ") && !strings.HasSuffix(key, "-kafka-gc") {
+			keys = append(keys, key)
+		}
+	}
+	if len(keys) == 0 {
+		return "nothing"
+	}
+	slices.Sort(keys)
+	kind, what, _ := strings.Cut(h.one(keys...), " ")
+	return h.try(id, "delete", strings.ToLower(kind), what, "--wait=false")
+}
+
+// seen waits until the operator has seen the last change of a Kafka that is not deleted.
+func (h *history) seen() {
+	h.t.Helper()
+	h.Eventually(func(g Gomega) {
+		kafka := &v1.Kafka{}
+		err := h.k8s[centralID].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name}, kafka)
+		g.Expect(client.IgnoreNotFound(err)).To(Succeed())
+		if err == nil && kafka.DeletionTimestamp == nil {
+			g.Expect(kafka.Status.ObservedGeneration).To(Equal(kafka.Generation))
+		}
+	}).Should(Succeed())
+}
+
+// judge checks that no volume was lost, and that nothing of others was touched.
+func (h *history) judge() {
+	h.t.Helper()
+	there := map[types.UID]bool{}
+	for id := range h.planes {
+		var claims corev1.PersistentVolumeClaimList
+		h.Expect(h.k8s[id].List(h.t.Context(), &claims, client.InNamespace(h.namespace))).To(Succeed())
+		for _, c := range claims.Items {
+			pool := c.Labels[podset.LabelPoolName]
+			there[c.UID] = c.DeletionTimestamp == nil
+			if h.mayGo[pool] {
+				delete(h.kept, c.UID)
+			} else if pool != "" && there[c.UID] {
+				h.kept[c.UID] = id + " " + c.Name
+			}
+		}
+		now := h.made(id)
+		maps.DeleteFunc(now, func(key, _ string) bool { _, others := h.theirs[id][key]; return !others })
+		h.Expect(now).To(Equal(h.theirs[id]), "what others have in %s", id)
+	}
+	for uid, what := range h.kept {
+		h.Expect(there[uid]).To(BeTrue(), "volume %s is lost", what)
+	}
+}
+
+// end restores the connections and deletes the Kafka, and checks that nothing of it remains except the volumes that are kept.
+func (h *history) end() {
+	h.t.Helper()
+	for _, id := range []string{eastID, westID} {
+		h.heal(id)
+	}
+	h.try(centralID, "delete", "kafka", name, "--wait=false", "--ignore-not-found")
+	h.try(centralID, "delete", "kafkanodepools", "--all", "--wait=false")
+	for id := range h.planes {
+		h.Eventually(h.left).WithArguments(id).Should(BeEmpty(), "%s: %v", id, func() string {
+			return h.kubectl(centralID, "get", "kafka", "-n", h.namespace, "-o", "jsonpath={.items[*].status.conditions}")
+		})
+	}
+	h.judge()
+}
+
+// left returns what remains in a Kubernetes cluster.
+func (h *history) left(id string) (keys []string, err error) {
+	for key := range h.made(id) {
+		if _, others := h.theirs[id][key]; others {
+			continue
+		}
+		if claim, is := strings.CutPrefix(key, "PersistentVolumeClaim "); is {
+			c := &corev1.PersistentVolumeClaim{}
+			if err := h.k8s[id].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: claim}, c); err != nil {
+				return nil, err
+			}
+			if c.Annotations[v1.AnnotationDeleteClaim] != "true" {
+				continue
+			}
+		}
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
