@@ -35,13 +35,16 @@ func TestRandomHistoriesOnRealGarbageCollectors(t *testing.T) {
 	for _, id := range []string{eastID, westID, centralID} {
 		r.start(id)
 	}
+	begin := func(t *testing.T, namespace string, seed int64) *history {
+		h := &history{realm: r.within(t, namespace), root: r, rand: rand.New(rand.NewSource(seed)), //nolint:gosec // no secret
+			theirs: map[string]map[string]string{}, kept: map[types.UID]string{}, mayGo: map[string]bool{}}
+		h.settleOthers()
+		return h
+	}
+	t.Run("planted-faults", func(t *testing.T) { begin(t, "planted-faults", seed).findsPlantedFaults() })
 	for i := range histories {
 		namespace := fmt.Sprintf("history-%d", i)
-		if !t.Run(namespace, func(t *testing.T) {
-			h := &history{realm: r.within(t, namespace), root: r, rand: rand.New(rand.NewSource(seed + int64(i))), //nolint:gosec // no secret
-				kept: map[types.UID]string{}, mayGo: map[string]bool{}}
-			h.play(steps)
-		}) {
+		if !t.Run(namespace, func(t *testing.T) { begin(t, namespace, seed+int64(i)).play(steps) }) {
 			t.Fatalf("PROVE_SEED=%d plays this history first", seed+int64(i))
 		}
 	}
@@ -79,14 +82,55 @@ metadata: {name: data-my-cluster-theirs-7, labels: {strimzi.io/cluster: my-clust
 spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
 `
 
-func (h *history) play(steps int) {
+// settleOthers creates what others have in each Kubernetes cluster.
+func (h *history) settleOthers() {
 	h.t.Helper()
-	h.theirs = map[string]map[string]string{}
 	for id := range h.planes {
 		_, err := h.planes[id].KubectlInput(h.t.Context(), theirs, "apply", "--server-side", "-n", h.namespace, "-f", "-")
 		h.Expect(err).NotTo(HaveOccurred())
 		h.theirs[id] = h.made(id)
 	}
+}
+
+// findsPlantedFaults does what no operator may do, and checks that it is found.
+func (h *history) findsPlantedFaults() {
+	h.t.Helper()
+	volume := &corev1.PersistentVolumeClaim{}
+	key := client.ObjectKey{Namespace: h.namespace, Name: "data-my-cluster-theirs-7"}
+	h.Expect(h.k8s[eastID].Get(h.t.Context(), key, volume)).To(Succeed())
+	volume = &corev1.PersistentVolumeClaim{Spec: volume.Spec, ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace,
+		Name: "data-my-cluster-west-2", Labels: map[string]string{podset.LabelPoolName: "west"}}}
+	h.Expect(h.k8s[westID].Create(h.t.Context(), volume)).To(Succeed())
+	h.judge()
+	h.Expect(h.left(westID)).To(BeEmpty())
+	h.Expect(h.k8s[westID].Delete(h.t.Context(), volume)).To(Succeed())
+	h.Expect(h.violation(h.judge)).To(ContainSubstring("volume cluster-west data-my-cluster-west-2 is lost"))
+	h.kept = map[types.UID]string{}
+
+	notes := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "my-cluster-notes"}}
+	h.Expect(h.k8s[eastID].Update(h.t.Context(), notes)).To(Succeed())
+	h.Expect(h.violation(h.judge)).To(ContainSubstring("what others have in cluster-east"))
+	notes.Name = "my-cluster-kafka-gc"
+	notes.ResourceVersion, notes.UID = "", ""
+	h.Expect(h.k8s[eastID].Create(h.t.Context(), notes)).To(Succeed())
+	h.Expect(h.left(eastID)).To(ConsistOf("ConfigMap my-cluster-kafka-gc"))
+}
+
+// violation returns what a check says that fails, "" if it does not.
+func (h *history) violation(check func()) (found string) {
+	honest := h.WithT
+	failing, _ := NewGomega(func(message string, _ ...int) { panic(message) }).(*WithT)
+	h.WithT = failing
+	defer func() {
+		h.WithT = honest
+		found, _ = recover().(string)
+	}()
+	check()
+	return ""
+}
+
+func (h *history) play(steps int) {
+	h.t.Helper()
 	h.apply()
 	if h.rand.Intn(2) == 0 {
 		h.spread()
