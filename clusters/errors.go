@@ -27,6 +27,8 @@ const (
 	ReasonCredentialsRefused Reason = "CredentialsRefused"
 	// ReasonKindMissing: the API server does not serve a kind that the caches need. The member retries until it does.
 	ReasonKindMissing Reason = "KindMissing"
+	// ReasonForbidden: the API server does not permit any more to list or watch a kind that the caches hold. The member retries until it does.
+	ReasonForbidden Reason = "Forbidden"
 	// ReasonSameCluster: another id leads to the same cluster.
 	ReasonSameCluster Reason = "SameCluster"
 	// ReasonIdentityChanged: the id leads to another cluster than before, or than required.

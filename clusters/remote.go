@@ -284,7 +284,7 @@ func (r *remoteRun) conclude() {
 	pass := l != nil && f.foreign == nil && r.health.Up
 	if pass {
 		r.watches.pass(true, l.drop)
-		f.pending, f.unserved = r.watches.pending(), r.watches.unserved()
+		f.pending, f.unserved, f.forbidden = r.watches.pending(), r.watches.unserved(), r.watches.forbidden()
 	}
 	seen := r.seen
 	seen.secret = r.lastSecret.name

@@ -17,6 +17,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -427,6 +428,67 @@ func TestAClusterThatLacksAKindJoinsOnceItServesIt(t *testing.T) {
 	_, err = envtest.InstallCRDs(east.Config, kinds)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.becomes("east", Connected, "", "")
+}
+
+func TestAKindThatIsNotPermittedAnyMoreIsUnknown(t *testing.T) {
+	permit := func(what string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{what}, Verbs: verbs}
+	}
+	secrets, all := permit("secrets", "list", "watch"), permit("configmaps", "list", "watch")
+	for name, less := range map[string][]rbacv1.PolicyRule{
+		"neither listed nor watched": {secrets}, "only listed": {secrets, permit("configmaps", "list")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kubeconfig, rules, watches := limited(t)
+			rules(secrets, all)
+			w := newWorld(t)
+			w.joined(kubeconfig, "")
+			m := w.member("east")
+			w.Eventually(func() ([]string, error) { return w.read(t.Context(), m) }).Should(BeEmpty())
+			rules(less...)
+			w.Eventually(watches).Should(BeFalse())
+			m.link.Load().drop() // ends the watches; API servers end each within minutes
+			w.becomes("east", Refused, ReasonForbidden, `cannot watch resource "configmaps"`)
+			w.put("meanwhile")
+			_, err := w.read(t.Context(), m)
+			w.Expect(err).To(MatchError(IsUnreachable, "its cache is not current"))
+			rules(secrets, all)
+			w.becomes("east", Connected, "", "")
+			w.Expect(w.read(t.Context(), m)).To(Equal([]string{"meanwhile"}), "from the first read on")
+		})
+	}
+}
+
+// limited returns a kubeconfig of east for a user who can read the identity, and what the rules permit that were last passed to rules.
+// watches reports whether the API server permits the user to watch ConfigMaps.
+func limited(t *testing.T) (kubeconfig []byte, rules func(...rbacv1.PolicyRule), watches func() bool) {
+	t.Helper()
+	needServers(t)
+	g, c := NewWithT(t), clientOf(t, east.Config)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
+	g.Expect(c.Create(t.Context(), role)).To(Succeed())
+	u, err := east.AddUser(envtest.User{Name: role.Name}, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	kubeconfig, err = u.KubeConfig()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role.Name}},
+	})).To(Succeed())
+	rules = func(rules ...rbacv1.PolicyRule) {
+		t.Helper()
+		role.Rules = append([]rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}}}, rules...)
+		g.Expect(c.Update(t.Context(), role)).To(Succeed())
+	}
+	watches = func() bool {
+		t.Helper()
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: role.Name,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "watch", Resource: "configmaps"}}}
+		g.Expect(c.Create(t.Context(), review)).To(Succeed())
+		return review.Status.Allowed
+	}
+	return kubeconfig, rules, watches
 }
 
 // restricted returns a config of home for a user with only these rights.

@@ -77,8 +77,8 @@ type facts struct {
 	successes int
 	// pending names the informers that are not up to date since the connection was last lost.
 	pending []string
-	// unserved names the informers whose kinds the API server does not serve any more.
-	unserved []string
+	// unserved names the informers whose kinds the API server does not serve any more, and forbidden has its refusals to permit others.
+	unserved, forbidden []string
 	// joinErr is why the member could not be announced to the greeters.
 	joinErr error
 }
@@ -113,6 +113,8 @@ func (f facts) judge() verdict {
 		return v
 	case len(f.unserved) > 0:
 		return verdict{Refused, ReasonKindMissing, "kinds that the API server does not serve any more: " + strings.Join(f.unserved, ", ")}
+	case len(f.forbidden) > 0:
+		return verdict{Refused, ReasonForbidden, "the credentials don't permit any more what caches need: " + strings.Join(f.forbidden, "; ")}
 	case len(f.pending) > 0:
 		return verdict{Unreachable, ReasonResuming, "catching up with changes: " + strings.Join(f.pending, ", ")}
 	case f.candidate != nil:

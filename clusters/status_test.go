@@ -41,6 +41,8 @@ func TestTheStateFollowsFromTheFacts(t *testing.T) {
 			ReasonResuming, "Pod, Node"},
 		"a kind is not served any more": {facts{secret: secretRead, linked: true, health: up, pending: []string{"Export"},
 			unserved: []string{"Export"}}, Refused, ReasonKindMissing, "does not serve any more: Export"},
+		"a kind is not permitted any more": {facts{secret: secretRead, linked: true, health: up, pending: []string{"Pod"},
+			forbidden: []string{"cannot list pods"}}, Refused, ReasonForbidden, "don't permit any more what caches need: cannot list pods"},
 		"another cluster answers": {facts{secret: secretRead, linked: true, health: up, foreign: refuse(ReasonIdentityChanged, "x")},
 			Refused, ReasonIdentityChanged, "x"},
 		"new credentials are refused": {facts{secret: secretRead, linked: true, health: up, candidate: refused}, Connected,

@@ -31,14 +31,14 @@ type watches struct {
 	changed func()
 }
 
-// informer is the record of one informer. watches.mu guards name, current and unserved; the fields named listed* belong to the informer's
+// informer is the record of one informer. watches.mu guards name, current and refused; the fields named listed* belong to the informer's
 // goroutine.
 type informer struct {
 	name string
 	// current is the outage since which the informer is up to date, or never.
 	current int
-	// unserved is true if the API server does not serve the kind any more: the store holds what was there before.
-	unserved bool
+	// refused holds the API server's refusals to list and to watch the kind, by verb. The store holds what was there before.
+	refused map[verb]error
 	// listed has the objects that the informer received from the list after the outage listedOutage. listedAll is true once the list is
 	// complete.
 	listed       versions
@@ -53,6 +53,14 @@ type informer struct {
 }
 
 const never = -1
+
+// verb is a request of an informer.
+type verb string
+
+const (
+	toList  verb = "list"
+	toWatch verb = "watch"
+)
 
 func newWatches(changed func()) *watches {
 	return &watches{outage: 1, gate: make(chan struct{}), changed: changed}
@@ -114,27 +122,52 @@ func (w *watches) pending() []string {
 }
 
 // unserved returns the names of the informers whose kinds are not served any more.
-func (w *watches) unserved() []string { return w.names(func(i *informer) bool { return i.unserved }) }
+func (w *watches) unserved() []string {
+	return w.names(func(i *informer) bool {
+		return apierrors.IsNotFound(i.refused[toList]) || apierrors.IsNotFound(i.refused[toWatch])
+	})
+}
+
+// forbidden returns the API server's refusals of what informers were once permitted to do.
+func (w *watches) forbidden() []string {
+	return w.each(func(i *informer) (refusals []string) {
+		for _, err := range i.refused {
+			if apierrors.IsForbidden(err) {
+				refusals = append(refusals, err.Error())
+			}
+		}
+		return refusals
+	})
+}
 
 // names returns the names of these informers, each once, sorted.
 func (w *watches) names(these func(*informer) bool) []string {
+	return w.each(func(i *informer) []string {
+		if these(i) {
+			return []string{i.name}
+		}
+		return nil
+	})
+}
+
+// each returns what of returns for the informers, each once, sorted.
+func (w *watches) each(of func(*informer) []string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.informers = slices.DeleteFunc(w.informers, func(i *informer) bool { return i.stopped() })
-	var names []string
+	var all []string
 	for _, i := range w.informers {
-		if these(i) {
-			names = append(names, i.name)
-		}
+		all = append(all, of(i)...)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // newInformer implements cache.Options.NewInformer.
 func (w *watches) newInformer(inner toolscache.ListerWatcher, example runtime.Object, resync time.Duration,
 	by toolscache.Indexers) toolscache.SharedIndexInformer {
-	i := &informer{name: kindOf(example), current: never, inner: toolscache.ToListerWatcherWithContext(inner), all: w}
+	i := &informer{name: kindOf(example), current: never, refused: map[verb]error{}, all: w,
+		inner: toolscache.ToListerWatcherWithContext(inner)}
 	shared := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{ListWithContextFunc: i.list, WatchFuncWithContext: i.watch}, example,
 		resync, by)
 	i.stopped, i.store = shared.IsStopped, shared.GetIndexer()
@@ -162,7 +195,7 @@ func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtim
 		i.listed, i.listedOutage, i.listedAll = versions{}, outage, false
 	}
 	list, err := i.inner.ListWithContext(ctx, options)
-	i.answered(err)
+	i.answered(toList, err)
 	if err != nil || !stale {
 		return list, err
 	}
@@ -193,7 +226,7 @@ func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch
 		}
 	}
 	inner, err := i.inner.WatchWithContext(ctx, options)
-	i.answered(err)
+	i.answered(toWatch, err)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +242,7 @@ func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions
 		options.ResourceVersion = "" // the latest version, and not one from the cache of the server
 	}
 	inner, err := i.inner.WatchWithContext(ctx, options)
-	i.answered(err)
+	i.answered(toWatch, err)
 	if err != nil {
 		return nil, err
 	}
@@ -356,20 +389,30 @@ func (i *informer) upToDate(outage int) {
 	}
 }
 
-// answered records whether the API server still serves the kind, by the result of a list or of the start of a watch. If it does not, the
-// informer is behind, and lists when the kind is served again. One that never was up to date makes its readers wait itself.
-func (i *informer) answered(err error) {
-	unserved := apierrors.IsNotFound(err)
-	i.all.mu.Lock()
-	changes := (err == nil || unserved) && i.current != never && i.unserved != unserved
-	if changes {
-		i.unserved = unserved
+// answered records whether the API server still serves the kind and permits to read it, by its answer to one of both verbs. If it does not,
+// the informer is behind, and lists when it can again. One that never was up to date makes its readers wait itself.
+func (i *informer) answered(to verb, err error) {
+	refused := apierrors.IsNotFound(err) || apierrors.IsForbidden(err)
+	if err != nil && !refused {
+		return // it says nothing about either
 	}
+	i.all.mu.Lock()
+	before := len(i.refused)
+	switch {
+	case i.current == never:
+	case refused:
+		i.refused[to] = err
+	case to == toWatch:
+		clear(i.refused) // it is watched from a list, or from what was listed
+	default:
+		delete(i.refused, to)
+	}
+	changes := len(i.refused) != before
 	i.all.mu.Unlock()
 	if !changes {
 		return
 	}
-	if unserved {
+	if refused {
 		i.behind()
 	}
 	i.all.changed()

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -226,38 +227,72 @@ func TestAnInformerThatWasTakenAwayIsNotWaitedFor(t *testing.T) {
 	b.Expect(b.all.pending()).To(BeEmpty())
 }
 
-func TestAKindThatIsNotServedAnyMoreIsTold(t *testing.T) {
-	b := newBench(t)
-	gone := apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{Resource: "pods"}, "", "", 0, true)
-	b.pass(true)
-	b.failed = gone
-	_, err := b.one.list(t.Context(), metav1.ListOptions{})
-	b.Expect(err).To(MatchError(gone))
-	b.Expect(b.all.unserved()).To(BeEmpty(), "what was never in sync makes its readers wait by itself")
-	b.failed = nil
-	b.watch(false)
-	told := b.told.Load()
-	for _, begin := range []func() error{
-		func() error { _, err := b.one.list(t.Context(), metav1.ListOptions{}); return err },
-		func() error {
-			_, err := b.one.watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(true)})
-			return err
-		},
+func TestAKindThatIsNotServedOrPermittedAnyMoreIsTold(t *testing.T) {
+	for name, c := range map[string]struct {
+		err      error
+		refusals func(*watches) []string
+		told     string
+	}{
+		"not served": {apierrors.NewGenericServerResponse(http.StatusNotFound, "list", schema.GroupResource{Resource: "pods"}, "", "", 0, true),
+			(*watches).unserved, "*v1.Pod"},
+		"not permitted": {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("cannot list")),
+			(*watches).forbidden, "pods is forbidden: cannot list"},
 	} {
-		b.failed = apierrors.NewServiceUnavailable("busy")
-		b.Expect(begin()).NotTo(Succeed())
-		b.Expect(b.all.unserved()).To(BeEmpty())
-		b.failed = gone
-		b.Expect(begin()).NotTo(Succeed())
-		b.Expect(begin()).NotTo(Succeed())
-		told++
-		b.Expect(b.told.Load()).To(Equal(told))
-		b.Expect(b.all.unserved()).To(Equal([]string{"*v1.Pod"}))
-		b.failed = nil
-		b.Expect(begin()).To(Succeed())
-		told++
-		b.Expect(b.told.Load()).To(Equal(told))
-		b.Expect(b.all.unserved()).To(BeEmpty())
-		b.Expect(b.all.pending()).To(HaveLen(1), "it has to list")
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			refusals := func() []string { return c.refusals(b.all) }
+			b.pass(true)
+			b.failed = c.err
+			_, err := b.one.list(t.Context(), metav1.ListOptions{})
+			b.Expect(err).To(MatchError(c.err))
+			b.Expect(refusals()).To(BeEmpty(), "what was never in sync makes its readers wait by itself")
+			b.failed = nil
+			b.watch(false)
+			told := b.told.Load()
+			for _, begin := range []func() error{
+				func() error { _, err := b.one.list(t.Context(), metav1.ListOptions{}); return err },
+				func() error {
+					_, err := b.one.watch(t.Context(), metav1.ListOptions{SendInitialEvents: new(true)})
+					return err
+				},
+			} {
+				b.failed = apierrors.NewServiceUnavailable("busy")
+				b.Expect(begin()).NotTo(Succeed())
+				b.Expect(refusals()).To(BeEmpty())
+				b.failed = c.err
+				b.Expect(begin()).NotTo(Succeed())
+				b.Expect(begin()).NotTo(Succeed())
+				told++
+				b.Expect(b.told.Load()).To(Equal(told))
+				b.Expect(refusals()).To(Equal([]string{c.told}))
+				b.failed = nil
+				b.Expect(begin()).To(Succeed())
+				told++
+				b.Expect(b.told.Load()).To(Equal(told))
+				b.Expect(refusals()).To(BeEmpty())
+				b.Expect(b.all.pending()).To(HaveLen(1), "it has to list")
+			}
+		})
 	}
+}
+
+func TestAListThatIsPermittedDoesNotHideAWatchThatIsNot(t *testing.T) {
+	b := newBench(t)
+	b.pass(true)
+	b.watch(false)
+	initial := metav1.ListOptions{SendInitialEvents: new(true)}
+	b.failed = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("cannot watch"))
+	_, err := b.one.watch(t.Context(), initial)
+	b.Expect(err).To(HaveOccurred())
+	b.failed = nil
+	_, err = b.one.list(t.Context(), metav1.ListOptions{})
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.all.forbidden()).To(HaveLen(1), "the informer lists before each attempt to watch")
+	b.failed = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("cannot list"))
+	_, err = b.one.list(t.Context(), metav1.ListOptions{})
+	b.Expect(err).To(HaveOccurred())
+	b.Expect(b.all.forbidden()).To(Equal([]string{"pods is forbidden: cannot list", "pods is forbidden: cannot watch"}))
+	b.failed = nil
+	b.watch(true)
+	b.Expect(b.all.forbidden()).To(BeEmpty())
 }

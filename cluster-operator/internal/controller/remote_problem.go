@@ -80,8 +80,12 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		return &status.Problem{Reason: "RemoteNamespaceMissing", Message: fmt.Sprintf("Namespace %s does not exist in cluster '%s': create it "+
 			"there: a Kafka uses the same namespace in all of its clusters", missing, cluster)}
 	}
-	right := forbidden.FindStringSubmatch(err.Error())
-	if !apierrors.IsForbidden(err) || right == nil {
+	answer, denied := err.Error(), apierrors.IsForbidden(err)
+	if member.Reason == clusters.ReasonForbidden { // its caches lost the right
+		answer, denied = member.Message, true
+	}
+	right := forbidden.FindStringSubmatch(answer)
+	if !denied || right == nil {
 		return nil
 	}
 	resource, where := right[2], "in all namespaces"

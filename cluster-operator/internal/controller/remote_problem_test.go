@@ -21,6 +21,8 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 	away := clusters.Status{ID: "east", State: clusters.Unreachable, Reason: clusters.ReasonNoAnswer, Message: "no answer"}
 	lacking := clusters.Status{ID: "east", State: clusters.Refused, Reason: clusters.ReasonKindMissing,
 		Message: `set up the clients of cluster east: no matches for kind "StrimziPodSet" in version "core.strimzi.io/v1"`}
+	denied := clusters.Status{ID: "east", State: clusters.Refused, Reason: clusters.ReasonForbidden, Message: "caches need: services is " +
+		`forbidden: User "u" cannot list resource "services" in API group "" at the cluster scope; services is forbidden: User "u" cannot watch`}
 	sets := schema.GroupResource{Group: "core.strimzi.io", Resource: "strimzipodsets"}
 	const missing = "Required CRD 'strimzipodsets.core.strimzi.io' not found in cluster 'east'. " +
 		"Please ensure Strimzi CRDs are installed in all target clusters."
@@ -44,6 +46,8 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 		{"a right is missing in all namespaces", connected,
 			forbids(`User "u" cannot list resource "strimzipodsets" in API group "core.strimzi.io"`),
 			"RemoteForbidden", "may not list strimzipodsets.core.strimzi.io in all namespaces"},
+		{"the caches lost a right", denied, &clusters.UnreachableError{Status: denied}, "RemoteForbidden",
+			"In cluster 'east', the operator may not list services in all namespaces: apply the current config/cluster-operator/remote"},
 		{"a quota is no missing right", connected, forbids("exceeded quota: small"), "ClusterFailed", "exceeded quota: small"},
 		{"the credentials are refused in the middle", connected, apierrors.NewUnauthorized("Unauthorized"), "RemoteUnauthorized",
 			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east " +
