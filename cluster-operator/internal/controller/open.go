@@ -100,6 +100,9 @@ func (p *pass) warnOfCredentials(m Member) {
 
 // open connects the pass to a remote Kubernetes cluster, and reads its anchor, which names the holder that may write.
 func (p *pass) open(ctx context.Context, m Member) (*site, error) {
+	if err := p.checkConflicts(m.ID()); err != nil {
+		return nil, err
+	}
 	c, err := m.Client()
 	if err != nil {
 		return nil, err

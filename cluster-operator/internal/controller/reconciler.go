@@ -83,6 +83,7 @@ type Reconciler struct {
 	unknown        unknownFields
 	orphans        orphans
 	plannedWatches plannedWatches
+	conflicts      conflicts
 	// kafkas and nodePools are the versions that this process has replaced.
 	kafkas, nodePools apply.Replaced
 	// leftovers are the uids of objects that are not wanted, and of which was reported that they stay.
@@ -127,6 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if repeated(err) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
 	}
+	r.conflicts.end(req.NamespacedName, r.Now())
 	next, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
 	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
@@ -148,6 +150,7 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 	r.Metrics.Forget(kafka)
 	r.unknown.remember(kafka, nil)
 	r.kafkas.Forget(kafka)
+	r.conflicts.forget(kafka)
 }
 
 // report counts the pass, and records an Event for a failure, for each warning that the status does not show yet, and for each Kubernetes
@@ -217,6 +220,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if err := p.each(func(s *site) error { return s.holdPaused(ctx) }); err != nil {
 		return reconcile.Result{}, err
 	}
+	r.conflicts.end(client.ObjectKeyFromObject(kafka), r.Now())
 	p.figures.Paused = true
 	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
 	paused := func(pool *v1.KafkaNodePool) v1.KafkaNodePoolStatus { return status.PausedPool(pool, r.Now()) }

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -68,7 +67,7 @@ func (p *pass) site(cluster string) *site {
 func (p *pass) home() *site { return p.sites[0] }
 
 // each runs a step in the home cluster, and then in all other Kubernetes clusters concurrently, so that a slow one does not delay the
-// others. A cluster that fails is skipped for the rest of the pass; home must not fail.
+// others. A cluster that fails is skipped for the rest of the pass, but a conflict ends the pass; home must not fail.
 func (p *pass) each(do func(*site) error) error {
 	if err := do(p.home()); err != nil {
 		return err
@@ -83,7 +82,10 @@ func (p *pass) each(do func(*site) error) error {
 		failure, is := errors.AsType[*Failure](err)
 		switch {
 		case err == nil:
-		case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || is && failure.Stalled:
+		case repeated(err):
+			p.conflicts.meet(client.ObjectKeyFromObject(p.kafka), s.cluster, err, p.Now())
+			return err
+		case is && failure.Stalled:
 			return err
 		default:
 			p.drop(s, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -117,4 +118,60 @@ func TestAnAnchorThatChangedAfterItWasCachedIsSeenBeforeTheFirstWrite(t *testing
 			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring(c.message))))
 		})
 	}
+}
+
+// frozen is a cache whose Services stay as they were.
+type frozen struct {
+	client.Reader
+	services corev1.ServiceList
+}
+
+func (f frozen) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if into, is := list.(*corev1.ServiceList); is {
+		f.services.DeepCopyInto(into)
+		return nil
+	}
+	return f.Reader.List(ctx, list, opts...)
+}
+
+func TestACacheThatStaysBehindHoldsUpNoOtherKubernetesCluster(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	east := w.members["east"]
+	cache := frozen{Reader: east.reader()}
+	w.Expect(east.List(t.Context(), &cache.services, client.InNamespace(w.namespace))).To(Succeed())
+	for i := range cache.services.Items {
+		service := cache.services.Items[i].DeepCopy()
+		service.Annotations["example.com/changed"] = "true"
+		w.Expect(east.Update(t.Context(), service)).To(Succeed())
+	}
+	east.cache = cache
+	k := w.kafka()
+	k.Spec.Kafka.Template = &v1.KafkaClusterTemplate{BrokersService: &v1.InternalServiceTemplate{
+		Metadata: &v1.MetadataTemplate{Labels: map[string]string{"a": "b"}}}}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.configure("log.retention.hours", "1")
+	behind := func() {
+		t.Helper()
+		w.Expect(w.pass().RequeueAfter).To(Equal(conflictDelay))
+	}
+	behind()
+	w.now = w.now.Add(conflictPatience - time.Second)
+	behind()
+	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(BeEmpty())
+	w.now = w.now.Add(time.Second)
+	for range 2 { // it is tried again
+		behind()
+		w.Expect(w.pass().RequeueAfter).To(BeNumerically("<=", conflictPatience))
+		w.Expect(w.ready()).To(And(HaveField("Reason", "ClusterFailed"),
+			HaveField("Message", ContainSubstring("In cluster 'east': what is there is not what the operator reads"))))
+		w.Expect(w.setting("central", "my-cluster-central-0", "log.retention.hours")).To(Equal("1"))
+		w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
+		w.now = w.now.Add(conflictPatience)
+	}
+	east.cache = nil
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
+	w.Expect(w.r.conflicts.met).To(BeEmpty())
 }
