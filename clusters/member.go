@@ -3,11 +3,13 @@ package clusters
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -28,6 +30,8 @@ type Member struct {
 	period context.Context
 	end    context.CancelCauseFunc
 
+	// waits are those of reads from the cache.
+	waits waits
 	// link sends the requests; nil rejects them all. The home cluster does not use it.
 	link atomic.Pointer[link]
 	// wake makes the member probe before its time.
@@ -43,6 +47,7 @@ func newMember(ctx context.Context, id string, home bool, log logr.Logger, tell 
 	m := &Member{
 		id: id, home: home, log: log.WithValues("cluster", id), tell: tell,
 		wake: make(chan struct{}, 1), joined: make(chan struct{}), done: make(chan struct{}),
+		waits:  waits{patience: watchPatience},
 		status: Status{ID: id, State: Joining, Since: time.Now(), Reason: ReasonStarting, Message: facts{}.judge().message},
 	}
 	m.life, m.stop = context.WithCancel(ctx)
@@ -72,14 +77,16 @@ func (m *Member) Cluster() cluster.Cluster {
 }
 
 // Reader returns a reader of the cluster's cache. A read fails with an UnreachableError if the member is not connected, or if the
-// connection is lost during the read. It never returns objects from a cache that is not in sync, or not in sync again.
+// connection is lost during the read. It never returns objects from a cache that is not in sync, or not in sync again. The first read of a
+// kind in a namespace waits up to 15 s until its watch begins; the next ones fail at once if it has not begun by then.
 func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, false}} }
 
 // APIReader returns a reader of the API server, for objects that must be up to date. Its reads fail as those of Reader do.
 func (m *Member) APIReader() client.Reader { return guardedReader{m, lateReader{m, true}} }
 
-// Client returns a client that reads as Reader does and writes to the API server. After a write that failed with an UnreachableError, it is
-// unknown whether the write happened. Until the first connection, Client fails with the member's UnreachableError.
+// Client returns a client that reads as Reader does, but waits for a watch as long as its context, and writes to the API server. After a
+// write that failed with an UnreachableError, it is unknown whether the write happened. Until the first connection, Client fails with the
+// member's UnreachableError.
 func (m *Member) Client() (client.Client, error) {
 	c := m.Cluster()
 	if c == nil {
@@ -107,20 +114,31 @@ func (r lateReader) reader() (client.Reader, error) {
 
 // Get reads one object.
 func (r lateReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-	from, err := r.reader()
-	if err != nil {
-		return err
-	}
-	return from.Get(ctx, key, o, opts...)
+	return r.read(ctx, o, key.Namespace, func(ctx context.Context, from client.Reader) error { return from.Get(ctx, key, o, opts...) })
 }
 
 // List reads many objects.
 func (r lateReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	in := (&client.ListOptions{}).ApplyOptions(opts).Namespace
+	return r.read(ctx, list, in, func(ctx context.Context, from client.Reader) error { return from.List(ctx, list, opts...) })
+}
+
+// read reads an object or a list in a namespace.
+func (r lateReader) read(ctx context.Context, what runtime.Object, in string, do func(context.Context, client.Reader) error) error {
 	from, err := r.reader()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case r.live:
+		return do(ctx, from)
 	}
-	return from.List(ctx, list, opts...)
+	kind := kindOf(what)
+	kind = strings.TrimSuffix(kind[strings.LastIndex(kind, ".")+1:], "List")
+	where := "all namespaces"
+	if in != "" {
+		where = "namespace " + in
+	}
+	return r.m.waits.read(ctx, kind+" in "+where, func(ctx context.Context) error { return do(ctx, from) })
 }
 
 func (m *Member) unreachable() error { return &UnreachableError{Status: m.Status()} }

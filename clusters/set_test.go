@@ -459,6 +459,34 @@ func TestAKindThatIsNotPermittedAnyMoreIsUnknown(t *testing.T) {
 	}
 }
 
+func TestAWatchThatNeverBeginsIsWaitedForOnce(t *testing.T) {
+	kubeconfig, rules, watches := limited(t)
+	permit := func(what string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{what}, Verbs: []string{"list", "watch"}}
+	}
+	rules(permit("secrets"))
+	w := newWorld(t)
+	w.secret("east", kubeconfig)
+	w.remotes(Remote{ID: "east", Secret: "east"})
+	w.becomes("east", Connected, "", "")
+	m := w.member("east")
+	m.waits.patience = time.Second
+	forbidden := MatchError(And(ContainSubstring("the watch of ConfigMap in namespace "+w.far+" has not begun"),
+		ContainSubstring("may not permit it")))
+	_, err := w.read(t.Context(), m)
+	w.Expect(err).To(forbidden)
+	m.waits.patience = time.Hour
+	for range 3 {
+		_, err = w.read(t.Context(), m)
+		w.Expect(err).To(forbidden)
+		w.Expect(m.Reader().Get(t.Context(), client.ObjectKey{Namespace: w.far, Name: "a"}, &corev1.ConfigMap{})).To(forbidden)
+	}
+	rules(permit("secrets"), permit("configmaps"))
+	w.Eventually(watches).Should(BeTrue())
+	w.put("there")
+	w.Eventually(func() ([]string, error) { return w.read(t.Context(), m) }).Should(Equal([]string{"there"}))
+}
+
 // limited returns a kubeconfig of east for a user who can read the identity, and what the rules permit that were last passed to rules.
 // watches reports whether the API server permits the user to watch ConfigMaps.
 func limited(t *testing.T) (kubeconfig []byte, rules func(...rbacv1.PolicyRule), watches func() bool) {
