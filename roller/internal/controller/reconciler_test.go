@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -74,7 +75,7 @@ func (s *stub) Close(context.Context) {
 	delete(s.w.open, s.name)
 }
 
-func begin(t *testing.T, namespace, named string) *world {
+func begin(t *testing.T, namespace, named string, remotes ...observe.Source) *world {
 	needServer(t)
 	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, open: map[string]bool{}, hangs: map[string]bool{}}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
@@ -85,8 +86,8 @@ func begin(t *testing.T, namespace, named string) *world {
 	w.Expect(err).NotTo(HaveOccurred())
 	w.cache = mgr.GetCache()
 	r := &controller.Reconciler{
-		Sources: func() []observe.Source { return []observe.Source{{Cache: mgr.GetCache()}} }, Interval: time.Hour, Deadline: time.Minute,
-		Named: named != "",
+		Sources:  func() []observe.Source { return append([]observe.Source{{Cache: mgr.GetCache()}}, remotes...) },
+		Interval: time.Hour, Deadline: time.Minute, Named: named != "",
 		Record: func(_ string, about runtime.Object, reason, action, note string) {
 			mgr.GetEventRecorder("roller").Eventf(about, nil, corev1.EventTypeNormal, reason, action, "%s", note)
 		},
@@ -354,3 +355,51 @@ func (nothing) Look(context.Context) (roller.Decision, error) { return roller.De
 
 // Close implements controller.Roll.
 func (nothing) Close(context.Context) {}
+
+// meeting is the cache of a Kubernetes cluster that responds once all others are asked.
+type meeting struct {
+	client.Reader
+	asked *sync.WaitGroup
+	once  sync.Once
+}
+
+func (m *meeting) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	m.once.Do(m.asked.Done)
+	m.asked.Wait()
+	return m.Reader.List(ctx, list, options...)
+}
+
+// A Kubernetes cluster that can't be read makes its readers wait.
+func TestAllKubernetesClustersAreReadAtOnceAtTheStart(t *testing.T) {
+	needServer(t)
+	var asked sync.WaitGroup
+	var remotes []observe.Source
+	for _, id := range []string{"east", "west"} {
+		asked.Add(1)
+		there := fake.NewClientBuilder().WithScheme(scheme).WithObjects(setOf(t, "start", "in-"+id)).Build()
+		remotes = append(remotes, observe.Source{ID: id, Cache: &meeting{Reader: there, asked: &asked}})
+	}
+	w := begin(t, "start", "", remotes...)
+	for _, id := range []string{"east", "west"} {
+		w.Eventually(func() int { return w.looked("in-" + id) }).Should(BeNumerically(">", 0))
+	}
+}
+
+// A kind that may not be watched in a Kubernetes cluster does not keep changes of the others there from being followed.
+func TestAKindThatMayNotBeWatchedHoldsUpNoOther(t *testing.T) {
+	needServer(t)
+	g := NewWithT(t)
+	nobody, err := env.AddUser(envtest.User{Name: "nobody"}, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	there, err := cache.New(nobody.Config(), cache.Options{Scheme: scheme})
+	g.Expect(err).NotTo(HaveOccurred())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { _ = there.Start(ctx) }()
+	g.Expect(there.WaitForCacheSync(ctx)).To(BeTrue(), "it has started")
+	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{Scheme: scheme, Metrics: server.Options{BindAddress: "0"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	followed := make(chan error, 1)
+	go func() { followed <- controller.NewWake(mgr).Follow(ctx, there) }()
+	g.Eventually(followed).Should(Receive(BeNil()))
+}

@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"maps"
+	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -69,19 +71,29 @@ func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.Namespac
 	}))
 }
 
-// begin enqueues the Kafka clusters of all pod sets that the caches contain, in all Kubernetes clusters. Events enqueue later ones.
+// begin enqueues the Kafka clusters of all pod sets that the caches contain, in all Kubernetes clusters. Events enqueue later ones. It
+// reads all caches at once: one whose watch can't begin makes it wait, and the manager does not wait long.
 func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	var all sync.WaitGroup
 	for _, source := range r.Sources() {
-		var sets podset.StrimziPodSetList
-		if source.ID == "" || source.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy) != nil {
+		if source.ID == "" {
 			continue
 		}
-		for i := range sets.Items {
-			if key, has := keyOf(&sets.Items[i]); has {
-				q.Add(reconcile.Request{NamespacedName: key})
+		all.Go(func() {
+			var sets podset.StrimziPodSetList
+			if err := source.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
+				logr.FromContextOrDiscard(ctx).Info("Failed to list the StrimziPodSets in a Kubernetes cluster", "cluster", source.ID, "error",
+					err.Error())
+				return
 			}
-		}
+			for i := range sets.Items {
+				if key, has := keyOf(&sets.Items[i]); has {
+					q.Add(reconcile.Request{NamespacedName: key})
+				}
+			}
+		})
 	}
+	all.Wait()
 }
 
 // kinds returns the kinds of objects with the state of a Kafka cluster, actual or desired.
@@ -118,7 +130,7 @@ func (w *Wake) Follow(ctx context.Context, in cache.Cache) error {
 		}
 	}
 	for _, kind := range kinds() {
-		informer, err := in.GetInformer(ctx, kind)
+		informer, err := in.GetInformer(ctx, kind, cache.BlockUntilSynced(false)) // the right to watch it may be missing
 		if err != nil {
 			return err
 		}
