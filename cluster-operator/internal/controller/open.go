@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,7 +15,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
-// openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something.
+// openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something: to all at once, so that a
+// slow one does not delay the others.
 func (p *pass) openAll(ctx context.Context) []*site {
 	concerned := map[string]bool{}
 	for _, pool := range p.pools {
@@ -29,19 +31,25 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	}
 	// Where the Kafka has something, only its record knows. Before there is one, another Kafka of this name may be anywhere.
 	lost := p.record.Kafka != p.kafka.UID
-	var opened []*site
+	var members []Member
 	for _, m := range p.Stretching.Members() {
 		if m.Home() || !concerned[m.ID()] && !lost {
 			continue
 		}
 		delete(concerned, m.ID())
 		p.warnOfCredentials(m)
-		s, err := p.open(ctx, m)
-		if err != nil {
-			p.lose(m.ID(), m.Status(), err)
+		members = append(members, m)
+	}
+	told, sites, errs := len(p.status.Warnings), make([]*site, len(members)), make([]error, len(members))
+	p.atOnce(len(members), func(i int) { sites[i], errs[i] = p.open(ctx, members[i]) })
+	p.sortWarnings(told)
+	var opened []*site
+	for i, m := range members {
+		if errs[i] != nil {
+			p.lose(m.ID(), m.Status(), errs[i])
 			continue
 		}
-		opened = append(opened, s)
+		opened = append(opened, sites[i])
 	}
 	for id := range p.record.Clusters {
 		if concerned[id] {
@@ -189,7 +197,7 @@ func (r *watchedReader) read(ctx context.Context, do func(context.Context) error
 	ctx, cancel := r.by.watching(ctx)
 	defer cancel()
 	err := do(ctx)
-	if err == nil || ctx.Err() == nil {
+	if err == nil || ctx.Err() == nil && !apierrors.IsTimeout(err) { // a member does not wait that long again
 		return err
 	}
 	return fmt.Errorf("%w (if %s)", err, r.lacks)

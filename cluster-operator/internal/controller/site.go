@@ -75,8 +75,7 @@ func (p *pass) each(do func(*site) error) error {
 	others, told := slices.Clone(p.sites[1:]), len(p.status.Warnings)
 	errs := make([]error, len(others))
 	p.atOnce(len(others), func(i int) { errs[i] = do(others[i]) })
-	slices.SortStableFunc(p.status.Warnings[told:],
-		func(a, b status.Problem) int { return cmp.Compare(a.Reason+a.Message, b.Reason+b.Message) })
+	p.sortWarnings(told)
 	for i, s := range others {
 		err := errs[i]
 		failure, is := errors.AsType[*Failure](err)
@@ -92,6 +91,12 @@ func (p *pass) each(do func(*site) error) error {
 		}
 	}
 	return nil
+}
+
+// sortWarnings sorts the warnings from that one on, which were added concurrently.
+func (p *pass) sortWarnings(from int) {
+	slices.SortStableFunc(p.status.Warnings[from:],
+		func(a, b status.Problem) int { return cmp.Compare(a.Reason+a.Message, b.Reason+b.Message) })
 }
 
 // atOnce calls do concurrently with the numbers below n, and waits until all calls have returned.

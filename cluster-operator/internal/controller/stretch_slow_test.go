@@ -48,23 +48,32 @@ func TestASlowKubernetesClusterIsNotAskedWhenNothingChanges(t *testing.T) {
 }
 
 func TestANewKafkaAsksAllKubernetesClustersAtOnce(t *testing.T) {
-	w := newStretchedWorld(t)
-	asked := make(chan struct{})
-	w.members["east"].answers = asked // it responds only after a request to west
-	west := w.members["west"]
-	k8s, is := west.Client.(client.WithWatch)
-	w.Expect(is).To(BeTrue())
-	var once sync.Once
-	west.Client = interceptor.NewClient(k8s, interceptor.Funcs{
-		Get: func(ctx context.Context, k8s client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			once.Do(func() { close(asked) })
-			return k8s.Get(ctx, key, o, opts...)
-		},
-	})
-	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker, v1.RoleController))
-	w.pass()
-	w.Expect(w.ready()).To(HaveField("Reason", "Creating"))
-	w.Expect(w.kafka().Status.ClusterID).NotTo(BeEmpty())
+	for name, objects := range map[string][]client.Object{
+		"in one Kubernetes cluster": {newKafka(), nodePool("a", 1, v1.RoleBroker, v1.RoleController)},
+		"stretched": {stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker),
+			poolIn("west", "c", 1, v1.RoleBroker)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			asked := make(chan struct{})
+			w.members["east"].answers = asked // it responds only after a request to west
+			west := w.members["west"]
+			k8s, is := west.Client.(client.WithWatch)
+			w.Expect(is).To(BeTrue())
+			var once sync.Once
+			west.cache = west.Client
+			west.Client = interceptor.NewClient(k8s, interceptor.Funcs{
+				Get: func(ctx context.Context, k8s client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					once.Do(func() { close(asked) })
+					return k8s.Get(ctx, key, o, opts...)
+				},
+			})
+			w.create(objects...)
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Reason", "Creating"))
+			w.Expect(w.kafka().Status.ClusterID).NotTo(BeEmpty())
+		})
+	}
 }
 
 // earlier is a cache that holds an earlier version of the anchor.
