@@ -8,6 +8,9 @@ const (
 	// LeaseAgent names the Lease that this operator renews there, in the operators' namespace. Source: the proposal of stretch clusters for
 	// Strimzi.
 	LeaseAgent = "strimzi-stretch-agent"
+	// AnnotationAgentNamespace of a StrimziPodSet in a remote cluster is the namespace there of the Lease LeaseAgent of the operator that
+	// creates its pods. Source: this project.
+	AnnotationAgentNamespace = "kafka-operators.io/agent-namespace"
 	// AnnotationContract of the Lease is the version of StrimziPodSets that it understands: Contract. Source: this project.
 	AnnotationContract = "kafka-operators.io/contract"
 	// Contract is the version that this one writes and reads. Operators with different ones don't work together.

@@ -65,7 +65,7 @@ type Settings struct {
 	NetworkPolicies, DisruptionBudgets bool
 	// Restricted keeps pods to the Pod Security Standard of that name where their templates say nothing: STRIMZI_POD_SECURITY_PROVIDER_CLASS.
 	Restricted bool
-	// OperatorNamespace is where the operator runs, and OperatorNamespaceLabels select it; both are for network policies.
+	// OperatorNamespace is where the operators run, in all Kubernetes clusters. OperatorNamespaceLabels select it, for network policies.
 	OperatorNamespace       string
 	OperatorNamespaceLabels map[string]string
 	// ExcludedLabels reports whether a label of the user's objects is not copied: STRIMZI_LABELS_EXCLUSION_PATTERN. Nil excludes none.

@@ -177,3 +177,19 @@ func TestOperatorsFindTheBrokersInAllKubernetesClusters(t *testing.T) {
 	in.Stretch = &Stretch{Central: "central", Peers: Peers{0: {ReplicationPortName: {"a", 31000}}, 1: {ReplicationPortName: {"b", 32000}}}}
 	g.Expect(Bootstrap(in)).To(HaveExactElements("a:31000", "b:32000"))
 }
+
+// The roller does not restart pods that no operator recreates, and is told where the one in their Kubernetes cluster shows that it runs.
+func TestAStrimziPodSetNamesTheNamespaceOfItsAgent(t *testing.T) {
+	g := NewWithT(t)
+	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{}}
+	kafka.Namespace, kafka.Name = "ns", "my-cluster"
+	in := Input{Kafka: kafka, Stretch: &Stretch{Central: "central"}, Settings: Settings{OperatorNamespace: "operators"}}
+	in.Topology.Name = "my-cluster"
+	agent := func(at string) string {
+		return (&cluster{in}).podSet(topology.Pool{Name: "a", Cluster: at}, nil).Annotations["kafka-operators.io/agent-namespace"]
+	}
+	g.Expect(agent("east")).To(Equal("operators"))
+	g.Expect(agent(topology.Home)).To(BeEmpty())
+	in.Stretch = nil
+	g.Expect(agent(topology.Home)).To(BeEmpty())
+}
