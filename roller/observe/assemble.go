@@ -21,8 +21,6 @@ type Place struct {
 	ID string
 	// Err is the reason why it could not be read; everything else is empty then.
 	Err error
-	// Idle explains why no operator recreates pods there; empty if nothing shows that.
-	Idle string
 	// Pods are the pods of the Kafka cluster.
 	Pods []corev1.Pod
 	// Sets are the pod sets of the Kafka cluster.
@@ -43,6 +41,8 @@ type PodSet struct {
 	Idle string
 	// Left means that it is annotated as left to the roller.
 	Left bool
+	// Agent is the namespace of the Lease of the operator that recreates its pods, in a remote Kubernetes cluster; empty if it names none.
+	Agent string
 	// Everywhere means that its owner leaves the sets in all Kubernetes clusters to the roller.
 	Everywhere bool
 	Pods       []corev1.Pod
@@ -109,7 +109,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 			Mark: "pod " + string(pod.UID)})
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)
-	n.Foreign = cmp.Or(foreign(pod, set), place.Idle)
+	n.Foreign = foreign(pod, set)
 	if desired == nil {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {

@@ -131,6 +131,7 @@ func podSet(in *podset.StrimziPodSet) (PodSet, error) {
 		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[podset.AnnotationRolledBy] == "",
 		Hold: hold(in.Annotations), Idle: idle(in), Pods: pods,
 		Left:       in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
+		Agent:      in.Annotations[podset.AnnotationAgentNamespace],
 		Everywhere: in.Labels[podset.LabelManagedBy] == podset.ManagedByClusterOperator,
 	}, nil
 }

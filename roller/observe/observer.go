@@ -39,7 +39,7 @@ type Observer struct {
 	// Sources returns the connected Kubernetes clusters.
 	Sources func() []Source
 	// Operators is the operators' namespace, the same one in all Kubernetes clusters. In remote ones, a Lease there may tell whether an
-	// operator recreates pods. Empty: nobody looks for it.
+	// operator recreates the pods of sets that name no other namespace for it. Empty: nobody looks for it.
 	Operators string
 	Kafka     *Kafka
 	// Connect, if set, returns the clients before each observation, because addresses and credentials may change. Its error makes all facts
@@ -57,8 +57,9 @@ type Observer struct {
 
 	memory memory
 	silent map[roller.NodeID]silence
-	heard  map[roller.NodeID]bool // the nodes that ever answered
-	read   map[string]bool        // the Kubernetes clusters that were ever read
+	heard  map[roller.NodeID]bool    // the nodes that ever answered
+	read   map[string]bool           // the Kubernetes clusters that were ever read
+	beats  map[client.ObjectKey]beat // those of operators, by Kubernetes cluster and namespace
 }
 
 // silence is the instance that does not answer, and since when.
@@ -163,7 +164,7 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	sources := o.Sources()
-	places := make([]Place, len(sources))
+	places, agents := make([]Place, len(sources)), make([]map[string]agent, len(sources))
 	var all sync.WaitGroup
 	for i, source := range sources {
 		all.Go(func() {
@@ -172,12 +173,16 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 			} else {
 				places[i] = ReadPlace(ctx, source.ID, source.Reader, o.Namespace, o.Cluster)
 			}
-			if source.ID != "" && o.Operators != "" && places[i].Err == nil {
-				places[i].Idle = readAgent(ctx, source.Reader, o.Operators, time.Now())
+			if source.ID != "" && places[i].Err == nil {
+				agents[i] = readAgents(ctx, source.Reader, places[i].Sets, o.Operators)
 			}
 		})
 	}
 	all.Wait()
+	now := time.Now()
+	for i := range places {
+		o.idle(&places[i], agents[i], now)
+	}
 	if o.Unnamed {
 		o.leave(places)
 	}

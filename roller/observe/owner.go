@@ -1,15 +1,10 @@
 package observe
 
 import (
-	"context"
 	"fmt"
-	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -52,40 +47,6 @@ func idle(set *podset.StrimziPodSet) string {
 // to the roller.
 func strimzis(set *podset.StrimziPodSet) bool {
 	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
-}
-
-// readAgent explains why no operator recreates pods in a remote Kubernetes cluster; empty if one does, or if no Lease there tells: others
-// may recreate pods.
-func readAgent(ctx context.Context, reader client.Reader, namespace string, now time.Time) string {
-	lease := &coordinationv1.Lease{}
-	switch err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: podset.LeaseAgent}, lease); {
-	case apierrors.IsNotFound(err):
-		return ""
-	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("it is unknown whether an operator recreates its pod: apply the current config/roller/remote or "+
-			"config/cluster-operator/remote in its Kubernetes cluster (%v)", err)
-	case err != nil:
-		return fmt.Sprintf("it is unknown whether an operator recreates its pod: get Lease %s/%s: %v", namespace, podset.LeaseAgent, err)
-	}
-	return agentGone(lease, now)
-}
-
-// agentGone explains why the operator that renews a Lease recreates no pods; empty if it does.
-func agentGone(lease *coordinationv1.Lease, now time.Time) string {
-	renewed := time.Time{}
-	if lease.Spec.RenewTime != nil {
-		renewed = lease.Spec.RenewTime.Time
-	}
-	contract := lease.Annotations[podset.AnnotationContract]
-	switch {
-	case contract != podset.Contract:
-		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster has contract %q, and the roller has %q, so its pod may not be "+
-			"recreated: upgrade both to the same version", contract, podset.Contract)
-	case now.Sub(renewed) > podset.AgentGone:
-		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster, which would recreate its pod, was last seen at %s: start it, or "+
-			"delete Lease %s/%s there if another one creates pods", renewed.UTC().Format(time.RFC3339), lease.Namespace, lease.Name)
-	}
-	return ""
 }
 
 // LeftAlone returns the set of a Kafka cluster that excludes the whole cluster from the roller, and why; nil and empty if none does. If the

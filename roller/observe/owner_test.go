@@ -136,41 +136,95 @@ func TestAPlaceWhoseOperatorRecreatesNoPods(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		place string
+		named string // the namespace that the set names
 		lease *coordinationv1.Lease
 		funcs interceptor.Funcs
 		want  types.GomegaMatcher
 	}{
-		{"runs", "east", lease("2", 50*time.Second), interceptor.Funcs{}, BeEmpty()},
-		{"stopped", "east", lease("2", 2*time.Minute), interceptor.Funcs{}, HavePrefix("the cluster-operator in its Kubernetes cluster, which " +
-			"would recreate its pod, was last seen at 2")},
-		{"never ran", "east", never, interceptor.Funcs{}, ContainSubstring("was last seen at 0001-01-01")},
-		{"has another contract", "east", lease("1", 0), interceptor.Funcs{}, ContainSubstring(`has contract "1", and the roller has "2"`)},
-		{"of the home cluster", "", lease("1", time.Hour), interceptor.Funcs{}, BeEmpty()},
-		{"somebody else's", "east", nil, interceptor.Funcs{}, BeEmpty()},
-		{"in another namespace", "east", elsewhere, interceptor.Funcs{}, BeEmpty()},
-		{"unreadable", "east", nil, failing(errors.New("timeout")), And(ContainSubstring("it is unknown whether"), ContainSubstring("timeout"))},
-		{"forbidden", "east", nil, failing(apierrors.NewForbidden(leases, "strimzi-stretch-agent", errors.New("no"))),
+		{"runs", "east", "", lease("2", 50*time.Second), interceptor.Funcs{}, BeEmpty()},
+		{"stopped", "east", "", lease("2", 2*time.Minute), interceptor.Funcs{}, And(HavePrefix("the cluster-operator in its Kubernetes cluster, "+
+			"which would recreate its pod, was last seen at 2"), ContainSubstring("or delete Lease operators/strimzi-stretch-agent"))},
+		{"never ran", "east", "", never, interceptor.Funcs{}, ContainSubstring("was last seen at 0001-01-01")},
+		{"its clock is ahead", "east", "", lease("2", -50*time.Second), interceptor.Funcs{}, BeEmpty()},
+		{"its clock is far ahead", "east", "", lease("2", -time.Hour), interceptor.Funcs{}, ContainSubstring("was last seen at")},
+		{"has another contract", "east", "", lease("1", 0), interceptor.Funcs{}, ContainSubstring(`has contract "1", and the roller has "2"`)},
+		{"of the home cluster", "", "", lease("1", time.Hour), interceptor.Funcs{}, BeEmpty()},
+		{"of the home cluster, and named", "", "other", nil, interceptor.Funcs{}, BeEmpty()},
+		{"somebody else's", "east", "", nil, interceptor.Funcs{}, BeEmpty()},
+		{"in another namespace", "east", "", elsewhere, interceptor.Funcs{}, BeEmpty()},
+		{"named, and not there", "east", "other", lease("2", 0), interceptor.Funcs{},
+			Equal("its Kubernetes cluster has no Lease other/strimzi-stretch-agent of the cluster-operator that would recreate its pod: start it")},
+		{"named, and stopped", "east", "other", elsewhere, interceptor.Funcs{}, HaveSuffix(": start it")},
+		{"named, and runs", "east", "operators", lease("2", 0), interceptor.Funcs{}, BeEmpty()},
+		{"unreadable", "east", "", nil, failing(errors.New("timeout")),
+			And(ContainSubstring("it is unknown whether"), ContainSubstring("timeout"))},
+		{"forbidden", "east", "", nil, failing(apierrors.NewForbidden(leases, "strimzi-stretch-agent", errors.New("no"))),
 			ContainSubstring("apply the current config/roller/remote")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReading(t, 0)
 			r.Expect(coordinationv1.AddToScheme(r.k8s.Scheme())).To(Succeed())
 			if c.lease != nil {
-				r.Expect(r.k8s.Create(t.Context(), c.lease)).To(Succeed())
+				r.Expect(r.k8s.Create(t.Context(), c.lease.DeepCopy())).To(Succeed())
 			}
-			set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
-				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
-			r.Expect(set.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
-			r.Expect(r.k8s.Create(t.Context(), set)).To(Succeed())
-			live, yes := &corev1.Pod{}, true
-			r.Expect(r.k8s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "my-cluster-kafka-0"}, live)).To(Succeed())
-			live.OwnerReferences = []metav1.OwnerReference{{Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: &yes}}
-			r.Expect(r.k8s.Update(t.Context(), live)).To(Succeed())
+			set := r.adopt(0)
+			set.Annotations[podset.AnnotationAgentNamespace] = c.named
+			r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 			reader := interceptor.NewClient(r.k8s.(client.WithWatch), c.funcs)
 			r.observer.Sources = func() []observe.Source { return []observe.Source{{ID: c.place, Reader: reader}} }
 			r.observer.Operators = "operators"
 			s := r.observer.Verify(t.Context(), roller.Asked{})
 			r.Expect(s.Node(0).Foreign).To(c.want)
+		})
+	}
+}
+
+// The clock of another Kubernetes cluster may be any time off: only a renewal that was not there before proves that an operator runs.
+func TestAnOperatorWithAnotherClock(t *testing.T) {
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		r := newReading(t, 0)
+		r.Expect(coordinationv1.AddToScheme(r.k8s.Scheme())).To(Succeed())
+		r.adopt(0)
+		at := time.Now().Add(off)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "strimzi-stretch-agent",
+			Annotations: map[string]string{"kafka-operators.io/contract": "2"}}}
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: at}
+		r.Expect(r.k8s.Create(t.Context(), lease)).To(Succeed())
+		r.observer.Sources = func() []observe.Source { return []observe.Source{{ID: "east", Reader: r.k8s}} }
+		r.observer.Operators = "operators"
+		foreign := func() string {
+			s := r.observer.Verify(t.Context(), roller.Asked{})
+			return s.Node(0).Foreign
+		}
+		r.Expect(foreign()).To(ContainSubstring("was last seen at"))
+		r.Expect(foreign()).NotTo(BeEmpty())
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: at.Add(10 * time.Second)}
+		r.Expect(r.k8s.Update(t.Context(), lease)).To(Succeed())
+		r.Expect(foreign()).To(BeEmpty())
+		r.Expect(foreign()).To(BeEmpty())
+	}
+}
+
+func TestWhenAnOperatorWasSeen(t *testing.T) {
+	at := func(seconds int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(seconds) * time.Second) }
+	read := func(now, renewed int) observe.Read { return observe.Read{At: at(now), Renewed: at(renewed)} }
+	for name, c := range map[string]struct {
+		reads []observe.Read
+		want  time.Time
+	}{
+		"for the first time":                      {[]observe.Read{read(0, -100)}, at(-100)},
+		"a little ahead":                          {[]observe.Read{read(0, 50)}, at(0)},
+		"far ahead":                               {[]observe.Read{read(0, 100)}, time.Time{}},
+		"far ahead, and not renewed":              {[]observe.Read{read(0, 100), read(99, 100)}, time.Time{}},
+		"never renewed":                           {[]observe.Read{{At: at(0)}, {At: at(9)}}, time.Time{}},
+		"not renewed":                             {[]observe.Read{read(0, -5), read(100, -5)}, at(-5)},
+		"renewed long before it is read":          {[]observe.Read{read(0, -5), read(100, 5)}, at(5)},
+		"renewed with a clock that is behind":     {[]observe.Read{read(0, -500), read(7, -490)}, at(0)},
+		"renewed with a clock that is ahead":      {[]observe.Read{read(0, 500), read(7, 510)}, at(7)},
+		"not renewed, with a clock that is ahead": {[]observe.Read{read(0, 500), read(7, 510), read(100, 510)}, at(7)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(observe.SeenBy(c.reads...)).To(Equal(c.want))
 		})
 	}
 }

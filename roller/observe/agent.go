@@ -1,0 +1,129 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+)
+
+// agent is the Lease that the operator of a remote Kubernetes cluster renews, which recreates the pods of StrimziPodSets.
+type agent struct {
+	namespace string
+	// lease is nil if there is none, or if err says why it could not be read.
+	lease *coordinationv1.Lease
+	err   error
+}
+
+// readAgents reads the Leases that tell about the sets of a remote Kubernetes cluster, by namespace.
+func readAgents(ctx context.Context, reader client.Reader, sets []PodSet, operators string) map[string]agent {
+	agents := map[string]agent{}
+	for i := range sets {
+		namespace := sets[i].agentIn(operators)
+		if _, read := agents[namespace]; read || namespace == "" {
+			continue
+		}
+		a := agent{namespace: namespace, lease: &coordinationv1.Lease{}}
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: podset.LeaseAgent}, a.lease)
+		if err != nil {
+			a.lease, a.err = nil, client.IgnoreNotFound(err)
+		}
+		agents[namespace] = a
+	}
+	return agents
+}
+
+// agentIn returns the namespace of the Lease of the operator that recreates the pods of the set.
+func (s *PodSet) agentIn(operators string) string {
+	if s.Agent != "" {
+		return s.Agent
+	}
+	return operators
+}
+
+// gone explains why the operator recreates no pods of a set; empty if it does, or if nothing tells: others may recreate the pods of a set
+// that names no agent.
+func (a agent) gone(named bool, seen time.Time, now time.Time) string {
+	switch {
+	case apierrors.IsForbidden(a.err):
+		return fmt.Sprintf("it is unknown whether an operator recreates its pod: apply the current config/roller/remote or "+
+			"config/cluster-operator/remote in its Kubernetes cluster (%v)", a.err)
+	case a.err != nil:
+		return fmt.Sprintf("it is unknown whether an operator recreates its pod: get Lease %s/%s: %v", a.namespace, podset.LeaseAgent, a.err)
+	case a.lease == nil && named:
+		return fmt.Sprintf("its Kubernetes cluster has no Lease %s/%s of the cluster-operator that would recreate its pod: start it",
+			a.namespace, podset.LeaseAgent)
+	case a.lease == nil:
+		return ""
+	}
+	contract := a.lease.Annotations[podset.AnnotationContract]
+	switch {
+	case contract != podset.Contract:
+		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster has contract %q, and the roller has %q, so its pod may not be "+
+			"recreated: upgrade both to the same version", contract, podset.Contract)
+	case now.Sub(seen) > podset.AgentGone:
+		why := fmt.Sprintf("the cluster-operator in its Kubernetes cluster, which would recreate its pod, was last seen at %s: start it",
+			a.renewed().UTC().Format(time.RFC3339))
+		if !named {
+			why += fmt.Sprintf(", or delete Lease %s/%s there if another one creates pods", a.namespace, podset.LeaseAgent)
+		}
+		return why
+	}
+	return ""
+}
+
+// renewed returns when the operator last renewed its Lease, by its own clock.
+func (a agent) renewed() time.Time {
+	if a.lease == nil || a.lease.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	return a.lease.Spec.RenewTime.Time
+}
+
+// beat is the latest renewal of an operator, by its clock, and the time by this one at which it is known to have happened at the earliest.
+// The clocks may differ by any time.
+type beat struct {
+	renewed, seen time.Time
+	// read is when the Lease was last read.
+	read time.Time
+}
+
+// next returns the beat after a Lease was read: a renewal that was not there before happened since the Lease was last read. When the first
+// one happened, only it tells: it proves nothing if it says that it is of the future.
+func (b beat) next(renewed, now time.Time) beat {
+	next := beat{renewed: renewed, seen: b.seen, read: now}
+	switch first := b.renewed.IsZero(); {
+	case renewed.Equal(b.renewed), first && renewed.After(now.Add(podset.AgentGone)):
+	case renewed.Before(b.read) && !first:
+		next.seen = b.read
+	case renewed.After(now):
+		next.seen = now
+	default:
+		next.seen = renewed
+	}
+	return next
+}
+
+// idle marks the sets of a remote Kubernetes cluster whose pods no operator recreates.
+func (o *Observer) idle(place *Place, agents map[string]agent, now time.Time) {
+	if o.beats == nil {
+		o.beats = map[client.ObjectKey]beat{}
+	}
+	for i := range place.Sets {
+		set := &place.Sets[i]
+		a, read := agents[set.agentIn(o.Operators)]
+		if !read || set.Idle != "" {
+			continue
+		}
+		key := client.ObjectKey{Namespace: place.ID, Name: a.namespace}
+		if a.lease != nil {
+			o.beats[key] = o.beats[key].next(a.renewed(), now)
+		}
+		set.Idle = a.gone(set.Agent != "", o.beats[key].seen, now)
+	}
+}
