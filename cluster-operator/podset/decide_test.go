@@ -1,6 +1,7 @@
 package podset
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -164,6 +165,19 @@ func TestDecideRejects(t *testing.T) {
 			g.Expect(d.Delete).To(BeEmpty())
 		})
 	}
+}
+
+// A set whose spec can't be decoded lists unknown pods, not none.
+func TestDecideWithoutADecodedSpec(t *testing.T) {
+	g := NewWithT(t)
+	set := testSet()
+	text, err := json.Marshal(set)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(json.Unmarshal(bytes.Replace(text, []byte(`"c-kafka"`), []byte(`7`), 1), set)).To(Succeed())
+	g.Expect(set.Spec).To(BeNil())
+	d, err := Decide(set, []corev1.Pod{livePod("a")}, now)
+	g.Expect(err).To(MatchError(ContainSubstring("StrimziPodSet kafka/c-p can't be read: .spec.selector.matchLabels is not a value of type")))
+	g.Expect(d).To(Equal(Decision{}))
 }
 
 // Whatever exists: only pods of the set's are deleted, only those that ended or are not listed, and "done" is claimed only when it is true.

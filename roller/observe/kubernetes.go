@@ -136,8 +136,12 @@ func podSet(in *podset.StrimziPodSet) (PodSet, error) {
 	}, nil
 }
 
-// DesiredNodes returns the metadata of the pods of a set that are nodes of Kafka. The error names the first entry that is no pod.
+// DesiredNodes returns the metadata of the pods of a set that are nodes of Kafka. The error names the first entry that is no pod,
+// or what keeps the spec from being read.
 func DesiredNodes(set *podset.StrimziPodSet) ([]corev1.Pod, error) {
+	if err := set.Unread(); err != nil {
+		return nil, err
+	}
 	if set.Spec == nil {
 		return nil, nil
 	}

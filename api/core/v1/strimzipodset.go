@@ -13,6 +13,9 @@ import (
 
 // DesiredPods are the pods of the spec. The error names the first one that is none.
 func (s *StrimziPodSet) DesiredPods() ([]corev1.Pod, error) {
+	if err := s.Unread(); err != nil {
+		return nil, err
+	}
 	if s.Spec == nil {
 		return nil, nil
 	}
@@ -26,6 +29,14 @@ func (s *StrimziPodSet) DesiredPods() ([]corev1.Pod, error) {
 		}
 	}
 	return pods, nil
+}
+
+// Unread is an error if the set has a spec that could not be decoded, so that its pods are unknown.
+func (s *StrimziPodSet) Unread() error {
+	if s.Spec != nil || s.Invalid == "" {
+		return nil
+	}
+	return fmt.Errorf("StrimziPodSet %s/%s can't be read: %s", s.Namespace, s.Name, s.Invalid)
 }
 
 // IsPaused reports whether the user has paused the set: its pods are not made, and not deleted.

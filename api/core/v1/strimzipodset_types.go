@@ -4,6 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kafka-operators/kafka-operators/api/decode"
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -30,6 +31,17 @@ type StrimziPodSet struct {
 	// The status of the StrimziPodSet.
 	// +optional
 	Status StrimziPodSetStatus `json:"status,omitempty,omitzero"`
+
+	// Invalid is why the specification or the status could not be decoded, and is empty; see UnmarshalJSON.
+	Invalid string `json:"-"`
+}
+
+// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, and Invalid is why: an API
+// server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
+func (s *StrimziPodSet) UnmarshalJSON(data []byte) (err error) {
+	type plain StrimziPodSet // without this method
+	s.Invalid, err = decode.Object(data, (*plain)(s), &s.Spec, &s.Status)
+	return err
 }
 
 // StrimziPodSetSpec is the desired set of pods.

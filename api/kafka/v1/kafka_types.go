@@ -4,6 +4,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kafka-operators/kafka-operators/api/decode"
 )
 
 // Kafka declares one Kafka cluster. Its nodes are declared by the KafkaNodePools that carry the label strimzi.io/cluster with its name.
@@ -35,6 +37,17 @@ type Kafka struct {
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status KafkaStatus `json:"status,omitempty,omitzero"`
+
+	// Invalid is why the specification or the status could not be decoded, and is empty; see UnmarshalJSON.
+	Invalid string `json:"-"`
+}
+
+// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, and Invalid is why: an API
+// server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
+func (k *Kafka) UnmarshalJSON(data []byte) (err error) {
+	type plain Kafka // without this method
+	k.Invalid, err = decode.Object(data, (*plain)(k), &k.Spec, &k.Status)
+	return err
 }
 
 // KafkaSpec is the desired state of a Kafka cluster.

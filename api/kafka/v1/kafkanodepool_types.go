@@ -3,6 +3,8 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kafka-operators/kafka-operators/api/decode"
 )
 
 // KafkaNodePool declares nodes of a Kafka cluster that are alike. The label strimzi.io/cluster names the Kafka object that it belongs to.
@@ -32,6 +34,17 @@ type KafkaNodePool struct {
 	// +optional
 	// +kubebuilder:default={"observedGeneration":-1}
 	Status KafkaNodePoolStatus `json:"status,omitempty,omitzero"`
+
+	// Invalid is why the specification or the status could not be decoded, and is empty; see UnmarshalJSON.
+	Invalid string `json:"-"`
+}
+
+// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, and Invalid is why: an API
+// server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
+func (p *KafkaNodePool) UnmarshalJSON(data []byte) (err error) {
+	type plain KafkaNodePool // without this method
+	p.Invalid, err = decode.Object(data, (*plain)(p), &p.Spec, &p.Status)
+	return err
 }
 
 // ProcessRole is a role of a node, as in Kafka's process.roles.

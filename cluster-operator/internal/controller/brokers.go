@@ -72,7 +72,9 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 		return
 	}
 	for _, b := range left {
-		if slices.ContainsFunc(pools.Items, func(pool v1.KafkaNodePool) bool { return slices.Contains(pool.Status.NodeIDs, b.ID) }) {
+		if slices.ContainsFunc(pools.Items, func(pool v1.KafkaNodePool) bool {
+			return pool.Invalid != "" || slices.Contains(pool.Status.NodeIDs, b.ID)
+		}) {
 			continue
 		}
 		if why := holdings.Holds(b.ID); why != "" && !p.forced() {

@@ -12,7 +12,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
-// standIn gives a Kafka that has no spec an empty one for this pass, which checkSpec ends.
+// standIn gives a Kafka that has no spec, or can't be decoded, an empty one for this pass, which checkSpec ends.
 func (p *pass) standIn() {
 	p.missing = validate.Validate(validate.Input{Kafka: p.kafka}).Errors
 	p.kafka = p.kafka.DeepCopy()
@@ -38,4 +38,27 @@ func (p *pass) checkSpec(context.Context) error {
 // generated reports whether an operator surely made the certificate of a CA. All others count as their user's, and are only read.
 func generated(secret *corev1.Secret) bool {
 	return secret != nil && secret.Labels[podset.LabelManagedBy] == apply.FieldManager && pki.Generated(secret)
+}
+
+// unknownPool is the error of a KafkaNodePool that has no spec, or can't be decoded.
+func unknownPool(pool *v1.KafkaNodePool) error {
+	if pool.Invalid != "" {
+		return stalled(v1.ReasonInvalidResource, "KafkaNodePool %s/%s can't be read, so it is unknown which nodes it should have: %s",
+			pool.Namespace, pool.Name, pool.Invalid)
+	}
+	return stalled(v1.ReasonInvalidResource, "KafkaNodePool %s/%s has no .spec, so it is unknown which nodes it should have: "+
+		"apply it with a .spec, or delete it", pool.Namespace, pool.Name)
+}
+
+// checkDecoded is an error if the status of the Kafka, or of a KafkaNodePool, may be another one than was decoded.
+func (p *pass) checkDecoded() error {
+	if failure, failed := validate.Joined(p.missing); failed && p.kafka.Invalid != "" {
+		return refusedBy(failure)
+	}
+	for _, pool := range p.noSpec {
+		if pool.Invalid != "" {
+			return unknownPool(pool)
+		}
+	}
+	return nil
 }

@@ -31,10 +31,10 @@ type pass struct {
 	kafka *v1.Kafka
 	log   logr.Logger
 
-	// missing is what a Kafka lacks that can't be read without it: its spec.
+	// missing is what a Kafka lacks that can't be read without it: a spec that can be decoded.
 	missing []validate.Problem
 
-	// pools are the KafkaNodePools of the Kafka, by name, and noSpec those without a spec.
+	// pools are the KafkaNodePools of the Kafka, by name, and noSpec those without a spec, or that can't be decoded.
 	pools  map[string]*v1.KafkaNodePool
 	noSpec []*v1.KafkaNodePool
 	// sites are the Kubernetes clusters that can be read, home first.

@@ -80,7 +80,7 @@ func (p *pass) writePool(ctx context.Context, pool *v1.KafkaNodePool, wanted v1.
 		return fmt.Errorf("status of KafkaNodePool %s: %w", pool.Name, err)
 	}
 	p.nodePools.Note(pool, changed)
-	if pool.Spec != nil {
+	if p.pools[pool.Name] != nil {
 		p.pools[pool.Name] = changed
 	}
 	return nil
@@ -89,7 +89,7 @@ func (p *pass) writePool(ctx context.Context, pool *v1.KafkaNodePool, wanted v1.
 // errBehind means that the cache still holds a version that this process has replaced.
 var errBehind = errors.New("the cache is behind")
 
-// readPools returns the KafkaNodePools of a Kafka, by name, and those without a spec, or errBehind.
+// readPools returns the KafkaNodePools of a Kafka, by name, and those of which the spec is unknown, or errBehind.
 func (r *Reconciler) readPools(ctx context.Context, kafka types.NamespacedName) (map[string]*v1.KafkaNodePool, []*v1.KafkaNodePool, error) {
 	pools, noSpec, err := facts.ReadPools(ctx, r.Cache, kafka)
 	for _, pool := range slices.Concat(slices.Collect(maps.Values(pools)), noSpec) {

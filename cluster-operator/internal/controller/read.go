@@ -164,6 +164,9 @@ func (p *pass) identify() error {
 		return p.firstAway() // a volume there may have the id
 	}
 	if id == "" {
+		if err := p.checkDecoded(); err != nil {
+			return err // a status may have the id
+		}
 		random := make([]byte, 16)
 		if _, err := rand.Read(random); err != nil {
 			return err

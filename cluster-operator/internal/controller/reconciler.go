@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return r.pause(ctx, kafka)
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
-	if kafka.Spec == nil {
+	if kafka.Spec == nil || kafka.Invalid != "" {
 		p.standIn()
 	}
 	began := r.Now()

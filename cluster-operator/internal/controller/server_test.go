@@ -157,6 +157,11 @@ func (b *brokers) Forget(types.NamespacedName) {}
 
 func newWorld(t *testing.T) *world {
 	testserver.Need(t, missing)
+	return newWorldOn(t, server)
+}
+
+// newWorldOn is newWorld on another API server.
+func newWorldOn(t *testing.T, server *rest.Config) *world {
 	scheme := runtime.NewScheme()
 	w := &world{WithT: NewWithT(t), t: t, brokers: &brokers{}, now: time.Now()}
 	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())

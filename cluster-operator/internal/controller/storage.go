@@ -33,9 +33,7 @@ func (p *pass) storage(ctx context.Context) error {
 // acceptStorage keeps the current storage of pools if a change would lose data.
 func (p *pass) acceptStorage(ctx context.Context) error {
 	if len(p.noSpec) > 0 {
-		pool := p.noSpec[0]
-		return stalled("InvalidResourceException", "KafkaNodePool %s/%s has no .spec, so it is unknown which nodes it should have: "+
-			"apply it with a .spec, or delete it", pool.Namespace, pool.Name)
+		return unknownPool(p.noSpec[0])
 	}
 	sizes := p.claimSizes()
 	p.empty = map[string]bool{}

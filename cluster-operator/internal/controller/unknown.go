@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,12 +53,12 @@ func (u *unknownFields) remember(kafka types.NamespacedName, reported map[versio
 func (p *pass) reportUnknownFields(ctx context.Context) error {
 	name := client.ObjectKeyFromObject(p.kafka)
 	before, now := p.unknown.of(name), map[version][]validate.Problem{}
-	check := func(kind string, o client.Object, empty runtime.Object) error {
+	check := func(kind string, o client.Object, find func(string, []byte) ([]validate.Problem, error)) error {
 		at := version{o.GetUID(), o.GetGeneration()}
 		problems, read := before[at]
 		if !read {
 			var err error
-			if problems, err = p.unknownFieldsOf(ctx, kind, o, empty); err != nil {
+			if problems, err = p.unknownFieldsOf(ctx, kind, o, find); err != nil {
 				return err
 			}
 		}
@@ -69,12 +68,12 @@ func (p *pass) reportUnknownFields(ctx context.Context) error {
 		}
 		return nil
 	}
-	if err := check("Kafka", p.kafka, &v1.Kafka{}); err != nil {
+	if err := check("Kafka", p.kafka, validate.UnknownFields[v1.KafkaSpec]); err != nil {
 		return err
 	}
 	for _, t := range p.input.Topology.Pools { // in the order of their names
 		if pool := p.pools[t.Name]; pool != nil {
-			if err := check("KafkaNodePool", pool, &v1.KafkaNodePool{}); err != nil {
+			if err := check("KafkaNodePool", pool, validate.UnknownFields[v1.KafkaNodePoolSpec]); err != nil {
 				return err
 			}
 		}
@@ -84,7 +83,8 @@ func (p *pass) reportUnknownFields(ctx context.Context) error {
 }
 
 // unknownFieldsOf reads an object as the API server has it.
-func (p *pass) unknownFieldsOf(ctx context.Context, kind string, o client.Object, empty runtime.Object) ([]validate.Problem, error) {
+func (p *pass) unknownFieldsOf(ctx context.Context, kind string, o client.Object,
+	find func(string, []byte) ([]validate.Problem, error)) ([]validate.Problem, error) {
 	raw := &unstructured.Unstructured{}
 	raw.SetGroupVersionKind(v1.GroupVersion.WithKind(kind))
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(o), raw); err != nil {
@@ -96,5 +96,5 @@ func (p *pass) unknownFieldsOf(ctx context.Context, kind string, o client.Object
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", kind, o.GetName(), err)
 	}
-	return validate.UnknownFields(kind, text, empty)
+	return find(kind, text)
 }

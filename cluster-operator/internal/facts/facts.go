@@ -81,7 +81,7 @@ func of(kafka client.ObjectKey) []client.ListOption {
 	return []client.ListOption{client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name}}
 }
 
-// ReadPools reads the KafkaNodePools of a Kafka, by name, and those that have no spec: an API server accepts these.
+// ReadPools reads the KafkaNodePools of a Kafka, by name, and those that have no spec or can't be decoded: API servers accept these.
 func ReadPools(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (pools map[string]*v1.KafkaNodePool,
 	noSpec []*v1.KafkaNodePool, err error) {
 	var list v1.KafkaNodePoolList
@@ -92,7 +92,7 @@ func ReadPools(ctx context.Context, reader client.Reader, kafka client.ObjectKey
 	for i := range list.Items {
 		switch p := &list.Items[i]; {
 		case p.DeletionTimestamp != nil:
-		case p.Spec == nil:
+		case p.Spec == nil || p.Invalid != "":
 			noSpec = append(noSpec, p)
 		default:
 			pools[p.Name] = p
@@ -172,10 +172,15 @@ type ListedPod struct {
 	Node topology.Node
 }
 
-// Listed returns the pods of nodes that StrimziPodSets list in the Kubernetes cluster of that id. A pod that can't be read is an error: it
-// may be a node with data.
+// Listed returns the pods of nodes that StrimziPodSets list in the Kubernetes cluster of that id. A pod or set that can't be read is an
+// error: it may be a node with data.
 func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 	var list []ListedPod
+	for _, o := range c.Objects {
+		if set, ok := o.(*podset.StrimziPodSet); ok && set.Unread() != nil {
+			return nil, set.Unread()
+		}
+	}
 	for _, set := range c.PodSets() {
 		for _, raw := range set.Spec.Pods {
 			pod := &corev1.Pod{}

@@ -96,7 +96,11 @@ func Joined(problems []Problem) (Problem, bool) {
 
 // Validate holds objects against all rules. Its result depends on nothing but its input, in its order as well.
 func Validate(in Input) Result {
-	if in.Kafka == nil || in.Kafka.Spec == nil {
+	switch {
+	case in.Kafka != nil && in.Kafka.Invalid != "":
+		return Result{Errors: []Problem{{Code: "Undecodable", Reason: v1.ReasonInvalidResource,
+			Message: "The Kafka can't be read: " + in.Kafka.Invalid}}}
+	case in.Kafka == nil || in.Kafka.Spec == nil:
 		return Result{Errors: []Problem{{Code: "SpecMissing", Reason: v1.ReasonInvalidResource, Message: "The required field .spec is missing"}}}
 	}
 	f := begin(in)

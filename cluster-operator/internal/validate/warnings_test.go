@@ -197,7 +197,7 @@ func TestUnknownFields(t *testing.T) {
 	raw := []byte(`{"metadata":{"namespace":"ns","name":"c"},"spec":{"broker":1,
 		"kafka":{"kafkaVersion":"4.3.1","listener":[],"listeners":[{"name":"a","tcpPort":1}]},
 		"cruiseControl":{"anything":1}}}`)
-	problems, err := UnknownFields("Kafka", raw, &v1.Kafka{})
+	problems, err := UnknownFields[v1.KafkaSpec]("Kafka", raw)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(Equal([]Problem{
 		{Code: "UnknownFields", Reason: "UnknownFields",
@@ -207,13 +207,13 @@ func TestUnknownFields(t *testing.T) {
 		{Code: "UnknownFields", Reason: "UnknownFields",
 			Message: "Resource Kafka(ns/c) contains object at path spec.kafka.listeners[0] with an unknown property: tcpPort"},
 	}))
-	_, err = UnknownFields("Kafka", []byte(`{"spec":7}`), &v1.Kafka{})
+	_, err = UnknownFields[v1.KafkaSpec]("Kafka", []byte(`{"spec":7}`))
 	g.Expect(err).To(MatchError(ContainSubstring("Kafka: ")))
-	problems, err = UnknownFields("KafkaNodePool", []byte(`{"metadata":{"name":"a"},"spec":{"replicas":1}}`), &v1.KafkaNodePool{})
+	problems, err = UnknownFields[v1.KafkaNodePoolSpec]("KafkaNodePool", []byte(`{"metadata":{"name":"a"},"spec":{"replicas":1}}`))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(BeEmpty())
 	raw = []byte(`{"metadata":{"namespace":"ns","name":"a"},"spec":{"replica":1}}`)
-	problems, err = UnknownFields("KafkaNodePool", raw, &v1.KafkaNodePool{})
+	problems, err = UnknownFields[v1.KafkaNodePoolSpec]("KafkaNodePool", raw)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(Equal([]Problem{{Code: "UnknownFields", Reason: "UnknownFields", Pool: "a",
 		Message: "Resource KafkaNodePool(ns/a) contains object at path spec with an unknown property: replica"}}))

@@ -1,0 +1,67 @@
+// Package decode reads custom resources of which an API server has stored more than their Go types can hold, such as a number beyond 32
+// bits, or a text in place of a number: Strimzi's CustomResourceDefinitions allow that. One such object must not keep its whole list from
+// being read.
+package decode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+)
+
+// Object decodes data into object, as a Kubernetes client does; spec and status are its fields. What of these two can't be decoded is left
+// empty, and invalid names the field and its value. object must not have an UnmarshalJSON that calls Object.
+func Object[Spec, Status any](data []byte, object any, spec **Spec, status *Status) (invalid string, err error) {
+	if kjson.UnmarshalCaseSensitivePreserveInts(data, object) == nil {
+		return "", nil
+	}
+	parts := map[string]json.RawMessage{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &parts); err != nil {
+		return "", err
+	}
+	rest := map[string]json.RawMessage{}
+	for name, part := range parts {
+		if name != "spec" && name != "status" {
+			rest[name] = part
+		}
+	}
+	text, err := json.Marshal(rest)
+	if err != nil {
+		return "", err
+	}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, object); err != nil {
+		return "", err
+	}
+	var reasons []string
+	var why string
+	if *spec, why = part[*Spec]("spec", parts); why != "" {
+		reasons = append(reasons, why)
+	}
+	if *status, why = part[Status]("status", parts); why != "" {
+		reasons = append(reasons, why)
+	}
+	return strings.Join(reasons, "; "), nil
+}
+
+// part decodes a field of an object. If that fails, it returns the zero value, and why.
+func part[T any](name string, parts map[string]json.RawMessage) (T, string) {
+	var value, none T
+	if parts[name] == nil {
+		return none, ""
+	}
+	err := kjson.UnmarshalCaseSensitivePreserveInts(parts[name], &value)
+	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		path := name
+		if wrong.Field != "" {
+			path += "." + wrong.Field
+		}
+		return none, fmt.Sprintf(".%s is not a value of type %s: %s", path, wrong.Type, wrong.Value)
+	}
+	if err != nil {
+		return none, fmt.Sprintf(".%s: %v", name, err)
+	}
+	return value, ""
+}
