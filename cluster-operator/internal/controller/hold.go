@@ -70,6 +70,20 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 	})
 }
 
+// elseHold does a step. If that fails, holdVolumes follows: the pass ends before its own step for that, and renews certificates.
+func (p *pass) elseHold(step func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := step(ctx)
+		if err == nil {
+			return nil
+		}
+		if failed := p.holdVolumes(ctx); failed != nil {
+			return failed
+		}
+		return err
+	}
+}
+
 // holdVolumes keeps the roller off the nodes of a StrimziPodSet while a volume of one of them is being deleted: Kubernetes keeps the volume
 // only as long as the pod runs, and a restart would start the node empty. An empty volume that is to go needs no hold, which would also
 // keep the roller from having the broker cordon it.

@@ -9,8 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -135,6 +137,43 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.hold("pool")).To(BeEmpty())
 		w.Expect(w.conditions()).NotTo(lost)
+	})
+	t.Run("without a spec as well", func(t *testing.T) {
+		w, claim := begin(t)
+		w.edit(func(k *v1.Kafka) { k.Spec = nil })
+		w.now = w.now.AddDate(0, 0, 363)
+		outdated := w.pods("pool")
+		w.reconcile()
+		w.Expect(w.pods("pool")).NotTo(Equal(outdated), "certificates are renewed")
+		w.Expect(w.hold("pool")).To(Equal(why))
+		w.Expect(w.conditions()).To(lost)
+
+		pod := &corev1.Pod{}
+		w.get(pod, "my-cluster-pool-1")
+		w.Expect(w.k8s.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+		claim.Finalizers = nil
+		w.Expect(w.k8s.Update(t.Context(), claim)).To(Succeed())
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(BeEmpty())
+	})
+	t.Run("and not if a volume can't be protected", func(t *testing.T) {
+		w, _ := begin(t)
+		w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = new(true) })
+		w.reconcile()
+		w.Expect(w.hold("pool")).To(Equal(why))
+		w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "false"} })
+		w.putOnHold("pool", "false")
+		w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = new(false) })
+		w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+				if _, is := o.(*corev1.PersistentVolumeClaim); is {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, o.GetName(), nil)
+				}
+				return c.Patch(ctx, o, patch, opts...)
+			}})
+		_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+		w.Expect(err).To(MatchError(ContainSubstring("protect volumes and CAs")))
+		w.Expect(w.hold("pool")).To(Equal(why))
 	})
 	t.Run("after a pause as well", func(t *testing.T) {
 		w, _ := begin(t)

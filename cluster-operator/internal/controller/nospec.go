@@ -19,7 +19,8 @@ func (p *pass) standIn() {
 	p.kafka.Spec = &v1.KafkaSpec{}
 }
 
-// checkSpec ends the pass over a Kafka without a spec, as over an invalid one. Its Secrets tell what the spec said of the CAs.
+// checkSpec ends the pass over a Kafka without a spec, as over an invalid one. Its Secrets tell what the spec
+// said of the CAs and the topic operator. What it said of maintenance windows is unknown, so none is open.
 func (p *pass) checkSpec(context.Context) error {
 	failure, failed := validate.Joined(p.missing)
 	if !failed {
@@ -32,6 +33,10 @@ func (p *pass) checkSpec(context.Context) error {
 	}
 	p.kafka.Spec.ClusterCa = ca(pki.ClusterCACertSecret(p.kafka.Name))
 	p.kafka.Spec.ClientsCa = ca(pki.ClientsCACertSecret(p.kafka.Name))
+	p.kafka.Spec.MaintenanceTimeWindows = []string{"unknown"}
+	if p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil {
+		p.kafka.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+	}
 	return refusedBy(failure)
 }
 

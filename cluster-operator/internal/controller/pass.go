@@ -105,8 +105,8 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		renew bool
 	}{
 		{"read what exists", p.read, false},
-		{"check the spec", p.checkSpec, true},
-		{"protect volumes and CAs", p.protect, true},
+		{"check the spec", p.elseHold(p.checkSpec), true},
+		{"protect volumes and CAs", p.elseHold(p.protect), true},
 		{"accept storage", p.storage, true},
 		{"assign nodes", p.assign, true},
 		{"validate", p.validate, true},

@@ -170,7 +170,11 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 			secret := &corev1.Secret{}
 			w.get(secret, "my-cluster-pool-0")
 			before := certificate(w.WithT, secret)
-			w.now = w.now.AddDate(0, 0, 350)
+			days := 350
+			if name == "no spec" {
+				days = 363 // TestWithoutASpecCertificatesAreRenewedInTheLastDays
+			}
+			w.now = w.now.AddDate(0, 0, days)
 			pass()
 			w.Expect(w.ready()).To(HaveField("Message", ContainSubstring(c.message)))
 			w.get(secret, "my-cluster-pool-0")
@@ -202,6 +206,36 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What the spec said of maintenance and of the topic operator is unknown without it: nothing is restarted before it has to be, and the
+// topic operator keeps a certificate that brokers accept.
+func TestWithoutASpecCertificatesAreRenewedInTheLastDays(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) { k.Spec = nil })
+	w.now = w.now.AddDate(0, 0, 361)
+	w.reconcile()
+	before := w.versions()
+	w.reconcile()
+	w.Expect(w.versions()).To(Equal(before))
+	node, operator := &corev1.Secret{}, &corev1.Secret{}
+	w.get(node, "my-cluster-pool-0")
+	w.Expect(certificate(w.WithT, node).NotAfter).To(BeTemporally("<", w.now.AddDate(0, 0, 5)), "a window may open yet")
+	w.get(operator, pki.TopicOperatorSecret("my-cluster"))
+	pods := w.pods("pool")
+
+	w.now = w.now.AddDate(0, 0, 2)
+	w.reconcile()
+	w.get(node, "my-cluster-pool-0")
+	w.Expect(certificate(w.WithT, node).NotAfter).To(BeTemporally(">", w.now.AddDate(0, 0, 300)))
+	w.Expect(w.pods("pool")).NotTo(Equal(pods))
+	renewed := &corev1.Secret{}
+	w.get(renewed, operator.Name)
+	w.Expect(renewed.Data["entity-operator.crt"]).NotTo(Equal(operator.Data["entity-operator.crt"]))
 }
 
 // TestNodesOfARemovedPoolMoveToANewKey checks that a pool that was removed by mistake does not hold up the replacement of a CA's key, and
