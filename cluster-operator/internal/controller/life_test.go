@@ -380,10 +380,22 @@ func TestAKafkaThatLosesItsSpecKeepsItsCA(t *testing.T) {
 }
 
 func TestARestartIsAskedForOnce(t *testing.T) {
+	for name, removed := range map[string]bool{"of a pool": false, "of a removed pool": true} {
+		t.Run(name, func(t *testing.T) { restartIsAskedForOnce(t, removed) })
+	}
+}
+
+func restartIsAskedForOnce(t *testing.T, removed bool) {
 	w := newWorld(t)
-	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	pool := nodePool("pool", 1, v1.RoleBroker)
+	w.create(newKafka(), pool, nodePool("other", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	before := w.pods("pool")["my-cluster-pool-0"]
+	if removed {
+		w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+		w.reconcile()
+	}
+	const name = "my-cluster-pool-1" // the other pool has id 0
+	before := w.pods("pool")[name]
 	running := before.DeepCopy()
 	w.Expect(w.k8s.Create(t.Context(), running)).To(Succeed())
 	set := &podset.StrimziPodSet{}
@@ -391,12 +403,18 @@ func TestARestartIsAskedForOnce(t *testing.T) {
 	set.Annotations[podset.AnnotationManualRollingUpdate] = "true"
 	w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
 	w.reconcile()
-	after := w.pods("pool")["my-cluster-pool-0"]
+	after := w.pods("pool")[name]
 	w.Expect(after.Annotations[podset.AnnotationRevision]).NotTo(Equal(before.Annotations[podset.AnnotationRevision]))
 	w.get(set, "my-cluster-pool")
 	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
 	w.reconcile()
-	w.Expect(w.pods("pool")["my-cluster-pool-0"]).To(Equal(after))
+	w.Expect(w.pods("pool")[name]).To(Equal(after))
+	if removed {
+		w.create(nodePool("pool", 1, v1.RoleBroker))
+		w.reconcile()
+		w.Expect(w.pods("pool")[name].Annotations).To(HaveKeyWithValue(podset.AnnotationRevision,
+			after.Annotations[podset.AnnotationRevision]), "nothing is restarted once more")
+	}
 }
 
 func TestAnIngressListenerIsServedAndTakenAway(t *testing.T) {

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,7 +80,7 @@ func Render(in Input, live map[string]Live) (Result, error) {
 }
 
 // manifests returns the manifests of a pool. The nodes of a removed pool, and those that are to be kept, stay unchanged, except for their
-// certificates.
+// certificates, and for restarts that were asked for of a removed pool: those of nodes that are to be kept wait.
 func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, error) {
 	var list []Manifest
 	for _, n := range p.Nodes {
@@ -88,7 +89,11 @@ func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, 
 			if present.Pod == nil {
 				return nil, fmt.Errorf("node %d of KafkaNodePool %s is in no StrimziPodSet", n.ID, p.Name)
 			}
-			pod, err := Recertify(present.Pod, c.Certificates.PodAnnotations)
+			annotations := c.Certificates.PodAnnotations[c.podName(n)]
+			if present.RestartedAt != "" && !c.Endpoints.Keep[n.ID] {
+				annotations = with(maps.Clone(annotations), AnnotationRestartedAt, present.RestartedAt)
+			}
+			pod, err := Recertify(present.Pod, map[string]map[string]string{c.podName(n): annotations})
 			if err != nil {
 				return nil, fmt.Errorf("node %d: %w", n.ID, err)
 			}
