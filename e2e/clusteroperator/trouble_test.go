@@ -32,6 +32,22 @@ var _ = Describe("a small Kafka", func() {
 		report("a namespace with a Kafka is gone", time.Since(began))
 	})
 
+	// Each is deleted when the one before it is gone, so that no topic operator is left to release the KafkaTopic.
+	It("does not keep its namespace from being deleted, nor its topic, if it is deleted before them", func() {
+		k := &cluster{namespace: "outlived", name: "small", manifest: "small.yaml", nodes: 1}
+		createNamespace(k.namespace)
+		k.apply()
+		kubectl("wait", "--for=condition=Ready", "-n", k.namespace, "kafkatopic/orders", "--timeout=120s")
+		Expect(k8s.Delete(ctx, &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: k.name}})).To(Succeed())
+		Eventually(func(g Gomega) {
+			var pods corev1.PodList
+			g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace))).To(Succeed())
+			g.Expect(pods.Items).To(BeEmpty())
+		}).Should(Succeed(), func() string { return said(k.namespace) })
+		kubectl("delete", "-n", k.namespace, "kafkatopic/orders", "--timeout=60s")
+		kubectl("delete", "namespace", k.namespace, "--timeout=60s")
+	})
+
 	DescribeTable("leaves what belongs to somebody else as it is, and says so", func(theirs client.Object) {
 		k := &cluster{namespace: "occupied-" + theirs.GetName(), name: "small", manifest: "small.yaml", nodes: 1}
 		createNamespace(k.namespace)

@@ -22,6 +22,11 @@ import (
 // entityOperator applies the topic operator that the Kafka asks for.
 func (p *pass) entityOperator(ctx context.Context) error {
 	home := p.home()
+	if model.WantsTopicOperator(p.kafka) {
+		if err := p.noteTopicOperator(ctx); err != nil {
+			return err
+		}
+	}
 	for _, o := range model.TopicOperator(p.at(home)) {
 		if err := p.apply(ctx, home, o); err != nil {
 			return err

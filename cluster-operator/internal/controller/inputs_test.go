@@ -798,7 +798,8 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 		case "Secret", "StrimziPodSet", "PersistentVolumeClaim":
 			continue // certificates; compared by applied; kept
 		}
-		if !wanted[key] && key.Name != podset.RollerStatusName(r.name) {
+		recorded := key.Name == model.TopicOperatorRecordName(r.name) && model.WantsTopicOperator(p.kafka)
+		if !wanted[key] && key.Name != podset.RollerStatusName(r.name) && !recorded {
 			f.add("%s %s is not wanted", key.Kind, key.Name)
 		}
 	}

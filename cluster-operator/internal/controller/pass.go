@@ -124,6 +124,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"placement", p.warnOfWaiting, false},
 		{"entity operator", p.entityOperator, false},
 		{"remove what is not wanted", p.prune, false},
+		{"release KafkaTopics", p.releaseTopics, false},
 		{"release other Kubernetes clusters", p.release, false},
 		{"brokers", p.brokers, false},
 		{"certificates of listeners", p.reportRefused, false},

@@ -98,12 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, err
 		}
-		next, err := r.sweep(ctx, req.NamespacedName)
-		orphaned := r.orphanPools(ctx, req.NamespacedName)
-		if errors.Is(orphaned, errBehind) {
-			next, orphaned = conflictDelay, nil
-		}
-		return reconcile.Result{RequeueAfter: next}, errors.Join(err, orphaned)
+		return r.cleanUp(ctx, req.NamespacedName)
 	}
 	r.orphans.forget(req.NamespacedName)
 	if r.Selects != nil && !r.Selects(kafka.Labels) {
@@ -142,6 +137,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, retry
 	}
 	return reconcile.Result{RequeueAfter: next}, nil
+}
+
+// cleanUp does what is left to do when a Kafka is gone.
+func (r *Reconciler) cleanUp(ctx context.Context, kafka types.NamespacedName) (reconcile.Result, error) {
+	next, swept := r.sweep(ctx, kafka)
+	orphaned := r.orphanPools(ctx, kafka)
+	wait, released := r.releaseTopicsOfGone(ctx, kafka)
+	if wait && next == 0 {
+		next = awayDelay
+	}
+	if errors.Is(orphaned, errBehind) {
+		next, orphaned = conflictDelay, nil
+	}
+	if apierrors.IsConflict(released) {
+		next, released = conflictDelay, nil
+	}
+	return reconcile.Result{RequeueAfter: next}, errors.Join(swept, orphaned, released)
 }
 
 // forget forgets a Kafka that is gone, or not for this operator.

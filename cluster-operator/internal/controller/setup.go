@@ -44,7 +44,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // What the topic operators of Kafkas may do, which nobody can grant without having it.
-// The same goes for the roller's lease for each Kafka.
+// The same goes for the roller's lease for each Kafka. The KafkaTopics of a topic operator that went are released.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=update
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=kafka.strimzi.io,resources=kafkatopics/status,verbs=patch

@@ -28,6 +28,21 @@ func WantsTopicOperator(kafka *v1.Kafka) bool {
 	return kafka.Spec != nil && kafka.Spec.EntityOperator != nil && kafka.Spec.EntityOperator.TopicOperator != nil
 }
 
+// TopicOperatorName names the Deployment of a Kafka's topic operator.
+func TopicOperatorName(kafka string) string { return kafka + "-entity-operator" }
+
+// ComponentTopics labels the ConfigMap that says that the cluster operator deployed a topic operator.
+const ComponentTopics = "kafka-topics"
+
+// TopicOperatorRecordName names that ConfigMap.
+func TopicOperatorRecordName(kafka string) string { return kafka + "-kafka-topics" }
+
+// TopicOperatorRecord returns it. It has no owner, because it outlives the Kafka until the KafkaTopics are released.
+func TopicOperatorRecord(kafka *v1.Kafka) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kafka.Namespace, Name: TopicOperatorRecordName(kafka.Name),
+		Labels: map[string]string{v1.LabelCluster: kafka.Name, podset.LabelComponentType: ComponentTopics}}}
+}
+
 // TopicOperator returns the objects of the topic operator that a Kafka asks for, none if it does not.
 func TopicOperator(in Input) []Object {
 	if !WantsTopicOperator(in.Kafka) {

@@ -1,0 +1,141 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// The topic operator of a Kafka loses its rights with the Kafka, or with spec.entityOperator, and often before it is told to stop. So this
+// operator takes the finalizer off its KafkaTopics, which nobody would take off any more (docs/decisions/leaving.md). A ConfigMap without
+// an owner outlives the Kafka, and says that its KafkaTopics had the topic operator that this operator deployed: those of another one are
+// not to be released.
+
+// noteTopicOperator creates that ConfigMap before the topic operator.
+func (p *pass) noteTopicOperator(ctx context.Context) error {
+	name := model.TopicOperatorRecordName(p.kafka.Name)
+	if p.home().facts.ConfigMap(name) != nil || !p.watchesHome() {
+		return nil
+	}
+	err := p.Live.Create(ctx, model.TopicOperatorRecord(p.kafka), client.FieldOwner(apply.FieldManager))
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("create ConfigMap %s: %w", name, err)
+	}
+	return nil
+}
+
+// watchesHome reports whether the topic operator watches the namespace of its Kafka. The rights in another one are its user's to give.
+func (p *pass) watchesHome() bool {
+	watched := p.kafka.Spec.EntityOperator.TopicOperator.WatchedNamespace
+	return watched == "" || watched == p.kafka.Namespace
+}
+
+// releaseTopics releases the KafkaTopics of a topic operator that is not wanted any more.
+func (p *pass) releaseTopics(ctx context.Context) error {
+	record := p.home().facts.ConfigMap(model.TopicOperatorRecordName(p.kafka.Name))
+	if model.WantsTopicOperator(p.kafka) || record == nil {
+		return nil
+	}
+	wait, err := p.Reconciler.releaseTopics(ctx, record, "it has no topic operator any more")
+	if wait {
+		p.requeueAfter(awayDelay)
+	}
+	return err
+}
+
+// releaseTopicsOfGone releases the KafkaTopics of a Kafka that is gone, if this operator deployed their topic operator.
+func (r *Reconciler) releaseTopicsOfGone(ctx context.Context, kafka types.NamespacedName) (wait bool, err error) {
+	record := &corev1.ConfigMap{}
+	key := client.ObjectKey{Namespace: kafka.Namespace, Name: model.TopicOperatorRecordName(kafka.Name)}
+	if err := r.Cache.Get(ctx, key, record); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	if err := r.Live.Get(ctx, kafka, &v1.Kafka{}); !apierrors.IsNotFound(err) {
+		return false, err // it exists but this operator does not watch it, or that is unknown
+	}
+	return r.releaseTopics(ctx, record, "its Kafka was deleted")
+}
+
+// releaseTopics removes the topic operator's finalizer from the KafkaTopics of a Kafka once nothing of that operator runs, which would put
+// it back. Their topics stay in Kafka. It returns whether something still runs, and deletes the record at the end.
+func (r *Reconciler) releaseTopics(ctx context.Context, record *corev1.ConfigMap, why string) (wait bool, err error) {
+	kafka := types.NamespacedName{Namespace: record.Namespace, Name: record.Labels[v1.LabelCluster]}
+	if record.Labels[podset.LabelComponentType] != model.ComponentTopics || kafka.Name == "" {
+		return false, nil // somebody else's
+	}
+	if runs, err := r.topicOperatorRuns(ctx, kafka); err != nil || runs {
+		return runs, err
+	}
+	topics := &metav1.PartialObjectMetadataList{TypeMeta: typeOf("KafkaTopicList")}
+	err = r.Live.List(ctx, topics, client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name})
+	if err != nil && !meta.IsNoMatchError(err) {
+		return false, fmt.Errorf("list KafkaTopics: %w", err)
+	}
+	for i := range topics.Items {
+		topic := &topics.Items[i]
+		released, err := r.releaseTopic(ctx, topic)
+		if err != nil {
+			return false, fmt.Errorf("release KafkaTopic %s: %w", topic.Name, err)
+		}
+		if released {
+			log.FromContext(ctx).Info("Released a KafkaTopic because "+why+"; its topic stays in Kafka", "KafkaTopic", topic.Name)
+		}
+	}
+	return false, client.IgnoreNotFound(r.Live.Delete(ctx, record, client.Preconditions{UID: &record.UID}))
+}
+
+// topicOperatorRuns reports whether the topic operator of a Kafka runs, or may be started.
+func (r *Reconciler) topicOperatorRuns(ctx context.Context, kafka types.NamespacedName) (bool, error) {
+	name := model.TopicOperatorName(kafka.Name)
+	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: kafka.Namespace, Name: name}, &appsv1.Deployment{}); {
+	case err == nil:
+		return true, nil
+	case !apierrors.IsNotFound(err):
+		return false, fmt.Errorf("get Deployment %s: %w", name, err)
+	}
+	pods := &corev1.PodList{}
+	if err := r.Live.List(ctx, pods, client.InNamespace(kafka.Namespace),
+		client.MatchingLabels{v1.LabelCluster: kafka.Name, podset.LabelName: name}); err != nil {
+		return false, fmt.Errorf("list pods: %w", err)
+	}
+	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
+		return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+	}), nil
+}
+
+// releaseTopic removes the topic operator's finalizer from a KafkaTopic, and no other. It returns whether the topic had it.
+func (r *Reconciler) releaseTopic(ctx context.Context, topic *metav1.PartialObjectMetadata) (bool, error) {
+	rest := slices.DeleteFunc(slices.Clone(topic.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
+	if len(rest) == len(topic.Finalizers) {
+		return false, nil
+	}
+	// With the resourceVersion that was read, because the patch replaces the whole list.
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": topic.UID, "resourceVersion": topic.ResourceVersion,
+		"finalizers": rest}})
+	if err != nil {
+		return false, err
+	}
+	topic.TypeMeta = typeOf("KafkaTopic")
+	err = r.Live.Patch(ctx, topic, client.RawPatch(types.MergePatchType, patch))
+	return err == nil, client.IgnoreNotFound(err)
+}
+
+// typeOf is the type of an object of which only the metadata is read.
+func typeOf(kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: kind}
+}

@@ -1,0 +1,166 @@
+package controller
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+const anotherFinalizer = "example.com/another"
+
+// topics creates KafkaTopics as a topic operator keeps them. It deletes one of them, which waits for the topic operator.
+func (w *world) topics() {
+	w.t.Helper()
+	for name, cluster := range map[string]string{"deleted": "my-cluster", "kept": "my-cluster", "foreign": "other"} {
+		w.create(&v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelCluster: cluster},
+			Finalizers: []string{anotherFinalizer, v1.FinalizerTopicOperator}}, Spec: &v1.KafkaTopicSpec{}})
+	}
+	w.create(&v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: "gone", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+		Finalizers: []string{v1.FinalizerTopicOperator}}, Spec: &v1.KafkaTopicSpec{}})
+	for _, name := range []string{"deleted", "gone"} {
+		w.Expect(w.k8s.Delete(w.t.Context(), &v1.KafkaTopic{ObjectMeta: w.named(name)})).To(Succeed())
+	}
+}
+
+// held returns the KafkaTopics that have the topic operator's finalizer.
+func (w *world) held() (names []string) {
+	w.t.Helper()
+	list := &v1.KafkaTopicList{}
+	w.Expect(w.k8s.List(w.t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
+	for _, topic := range list.Items {
+		others := 0
+		for _, finalizer := range topic.Finalizers {
+			if finalizer == v1.FinalizerTopicOperator {
+				names = append(names, topic.Name)
+			} else {
+				others++
+			}
+		}
+		if topic.Name != "gone" {
+			w.Expect(others).To(Equal(1), "the finalizer of another program stays")
+		}
+	}
+	return names
+}
+
+// asOperator has the reconciler write with the rights of config/cluster-operator.
+func (w *world) asOperator() {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "cluster-operator", "rbac", "role.yaml"))
+	w.Expect(err).NotTo(HaveOccurred())
+	role := &rbacv1.ClusterRole{}
+	w.Expect(yaml.Unmarshal(text, role)).To(Succeed())
+	role.Name = w.namespace
+	w.Expect(w.k8s.Create(w.t.Context(), role)).To(Succeed())
+	w.Expect(w.k8s.Create(w.t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.namespace},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: w.namespace}}})).To(Succeed())
+	config := rest.CopyConfig(server)
+	config.Impersonate.UserName = w.namespace
+	operator, err := client.New(config, client.Options{Scheme: w.k8s.Scheme()})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.r.Live = operator
+}
+
+// A topic operator that stops has no rights any more: the cluster operator releases its KafkaTopics once it does not run.
+func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
+	all, foreign := []string{"deleted", "foreign", "gone", "kept"}, []string{"foreign"}
+	withTopicOperator := func() *v1.Kafka {
+		k := newKafka()
+		k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+		return k
+	}
+	// begin creates a Kafka whose topic operator runs.
+	begin := func(t *testing.T, k *v1.Kafka) (*world, *corev1.Pod) {
+		w := newWorld(t)
+		w.asOperator()
+		w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+		w.reconcile()
+		w.topics()
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-entity-operator-1",
+			Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelName: "my-cluster-entity-operator"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "topic-operator", Image: "topic-operator:1"}}}}
+		w.create(pod)
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all))
+		return w, pod
+	}
+	stop := func(w *world, o client.Object) {
+		w.t.Helper()
+		w.Expect(w.k8s.Delete(w.t.Context(), o, client.GracePeriodSeconds(0))).To(Succeed())
+	}
+	deployment := func(w *world) *appsv1.Deployment {
+		return &appsv1.Deployment{ObjectMeta: w.named("my-cluster-entity-operator")}
+	}
+	released := func(w *world) {
+		w.t.Helper()
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(foreign))
+		w.Expect(client.IgnoreNotFound(w.k8s.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "gone"},
+			&v1.KafkaTopic{}))).To(Succeed())
+		records := &corev1.ConfigMapList{}
+		w.Expect(w.k8s.List(w.t.Context(), records, client.InNamespace(w.namespace))).To(Succeed())
+		w.Expect(records.Items).NotTo(ContainElement(HaveField("Name", "my-cluster-kafka-topics")))
+	}
+
+	t.Run("when its Kafka is deleted", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all), "the Deployment is still there")
+		stop(w, deployment(w))
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all), "its pod is still there")
+		stop(w, pod)
+		released(w)
+	})
+	t.Run("when its Kafka asks for none any more", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator = nil })
+		w.reconcile()
+		w.Expect(client.IgnoreNotFound(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(deployment(w)), deployment(w)))).To(Succeed())
+		w.Expect(w.held()).To(Equal(all), "its pod is still there")
+		stop(w, pod)
+		released(w)
+	})
+	t.Run("but not those of a Kafka that was created again", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		w.create(withTopicOperator())
+		stop(w, pod)
+		_, err := w.r.cleanUp(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}) // the cache is behind
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(w.held()).To(Equal(all))
+	})
+	t.Run("but not those of another topic operator", func(t *testing.T) {
+		w, pod := begin(t, newKafka())
+		stop(w, pod)
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all))
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all))
+	})
+	t.Run("but not those in another namespace, where it has no rights", func(t *testing.T) {
+		k := withTopicOperator()
+		k.Spec.EntityOperator.TopicOperator.WatchedNamespace = "elsewhere"
+		w, pod := begin(t, k)
+		stop(w, pod)
+		stop(w, deployment(w))
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all))
+	})
+}
