@@ -29,6 +29,12 @@ var known = []struct {
 	name    string
 	history simulator.History
 }{
+	{"brokers before Kafka 4.0 do not tell the rack of one that is down", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 8 * time.Second, Boot: 36 * time.Second, Rate: 13},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "east", Outdated: true, Stop: 7 * time.Second,
+				Boot: 39 * time.Second, Rate: 9},
+		}, Policy: limited(3, 1, 0, 0), Old: true}}},
 	{"the controllers find no leader, and nobody can read the log of the other combined node", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 2 * time.Second,

@@ -114,6 +114,21 @@ func (r *round) unasked(a *Assessment) []NodeID {
 	return ids
 }
 
+// racked returns the snapshot with the racks of brokers that are being restarted: Kafka before 4.0 does not list fenced ones.
+func (s *Snapshot) racked(p Progress) *Snapshot {
+	var next *Snapshot
+	for i := range s.Nodes {
+		if rack := p.Restarts[s.Nodes[i].ID].Rack; rack != "" && s.Nodes[i].Rack == "" {
+			if next == nil {
+				changed := *s
+				next, changed.Nodes = &changed, slices.Clone(s.Nodes)
+			}
+			next.Nodes[i].Rack = rack
+		}
+	}
+	return cmp.Or(next, s)
+}
+
 // absent returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
 // (docs/decisions/facts-of-a-restart.md). While Kafka does not tell whether it lists them, they are waited for as long as any node.
 func (s *Snapshot) absent(p Progress, policy Policy) *Snapshot {

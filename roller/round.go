@@ -43,7 +43,7 @@ type round struct {
 
 // newRound assesses all nodes and orders them.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
-	s = s.whole().absent(p, policy)
+	s = s.whole().absent(p, policy).racked(p)
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	var stages map[NodeID]stage
 	r.progress, stages = p.advance(s, policy, r.avail)

@@ -83,7 +83,7 @@ func Assemble(seen Seen) roller.Snapshot {
 	unread := seen.addUnseen(nodes)
 	s := roller.Snapshot{At: seen.At, From: seen.From, Topics: seen.Kafka.Topics, Quorum: seen.Kafka.Quorum, Unread: unread}
 	for _, n := range nodes {
-		n.Foreign = cmp.Or(seen.Elsewhere, n.Foreign)
+		n.Foreign, n.Rack = cmp.Or(seen.Elsewhere, n.Foreign), seen.Kafka.rack(n.ID)
 		s.Nodes = append(s.Nodes, n)
 	}
 	slices.SortFunc(s.Nodes, func(a, b roller.Node) int { return cmp.Compare(a.ID, b.ID) })
@@ -179,7 +179,6 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	}
 	brokers, known := seen.Kafka.Brokers.Get()
 	b, registered := brokers[n.ID]
-	n.Rack = b.Rack
 	switch {
 	case !known:
 		n.Fenced = roller.Unknown[bool](seen.Kafka.Brokers.Why())

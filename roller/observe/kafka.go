@@ -48,6 +48,8 @@ type KafkaFacts struct {
 	ClusterID string
 	// Brokers are the registered brokers, by id.
 	Brokers roller.Fact[map[roller.NodeID]kafka.Node]
+	// Racks are the racks that brokers had when Kafka last listed them: before 4.0 it does not list fenced ones.
+	Racks map[roller.NodeID]string
 	// FencedIncluded reports whether Brokers includes fenced ones.
 	FencedIncluded bool
 	// Nodes are the nodes' own answers. A node that could not be asked is missing.
@@ -61,6 +63,14 @@ type KafkaFacts struct {
 	limits map[kafka.TopicID]roller.Fact[int]
 	// moves are the ongoing reassignments; nil if they are unknown.
 	moves map[kafka.TopicPartition]kafka.Reassignment
+}
+
+// rack returns the rack of a broker; empty if it has none or is no broker.
+func (f *KafkaFacts) rack(id roller.NodeID) string {
+	if b, registered := f.Brokers.Or(nil)[id]; registered {
+		return b.Rack
+	}
+	return f.Racks[id]
 }
 
 // NodeAnswer is the result of asking a node for its configuration.

@@ -131,6 +131,7 @@ func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.
 	seen.Elsewhere = o.Kafka.bind(expected, err, &seen.Kafka)
 	seen.Kafka.doubt(known.Nodes, recent)
 	o.memory.keep(seen.At, known.Nodes, seen.Kafka, recent)
+	seen.Kafka.Racks = o.memory.racks
 	seen.At = time.Now()
 	seen.Silent = o.listen(known.Nodes, seen)
 	return Assemble(seen)

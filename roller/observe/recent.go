@@ -35,6 +35,8 @@ type memory struct {
 	// members were read at membersAt.
 	members   membership
 	membersAt time.Time
+	// racks are those of all brokers that were ever listed.
+	racks map[roller.NodeID]string
 	// suspects are the brokers that the active controller is not known to have seen lately.
 	suspects map[roller.NodeID]bool
 }
@@ -185,6 +187,12 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 		m.members, m.membersAt = membership{facts.Brokers, facts.FencedIncluded, facts.ClusterID}, now
 	}
 	m.suspects = suspects(nodes, facts)
+	if m.racks == nil {
+		m.racks = map[roller.NodeID]string{}
+	}
+	for id, b := range facts.Brokers.Or(nil) {
+		m.racks[id] = b.Rack
+	}
 }
 
 // doubt drops recalled facts of nodes that this look makes suspect: they may not answer any more.

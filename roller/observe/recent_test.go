@@ -362,3 +362,31 @@ func TestTheKindsAreReadConcurrently(t *testing.T) {
 	r.Expect(place.Err).NotTo(HaveOccurred())
 	r.Expect(place.Pods).To(HaveLen(3))
 }
+
+// unlisting is a Kafka before 4.0: it does not list brokers that are fenced.
+type unlisting struct {
+	*memory.Client
+	fenced int32
+}
+
+func (u unlisting) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
+	c, err := u.Client.DescribeCluster(ctx)
+	c.FencedIncluded = false
+	c.Brokers = slices.DeleteFunc(slices.Clone(c.Brokers), func(b kafka.Node) bool { return b.ID == u.fenced })
+	for i := range c.Brokers {
+		c.Brokers[i].Rack = "r1"
+	}
+	return c, err
+}
+
+// The rack of a broker that Kafka does not list any more is the one that it had.
+func TestTheRackOfABrokerThatIsFenced(t *testing.T) {
+	r := newReading(t, 0)
+	r.observer.Kafka.Brokers = unlisting{r.admin, 2}
+	s := r.observer.Observe(t.Context())
+	r.Expect([]string{s.Nodes[1].Rack, s.Nodes[2].Rack}).To(Equal([]string{"r1", ""}))
+	r.observer.Kafka.Brokers = unlisting{r.admin, 1}
+	s = r.observer.Observe(t.Context())
+	r.Expect([]string{s.Nodes[1].Rack, s.Nodes[2].Rack}).To(Equal([]string{"r1", "r1"}))
+	r.Expect(s.Nodes[1].Fenced.IsKnown()).To(BeFalse())
+}

@@ -173,6 +173,7 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	}
 	if w.old && n.fenced {
 		seen.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
+		seen.Rack = "" // nor of their racks
 	}
 	if n.hold {
 		seen.Hold = "annotated"

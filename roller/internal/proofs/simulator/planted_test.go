@@ -282,6 +282,15 @@ var planted = []struct {
 			}
 			return roller.Step(s, p, policy)
 		}},
+	{"whoever is down is in no rack", []string{"2 brokers of rack", "3 brokers of rack"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p = p.Clone()
+			for id, r := range p.Restarts {
+				r.Rack = ""
+				p.Restarts[id] = r
+			}
+			return roller.Step(s, p, policy)
+		}},
 	{"a failed request for a restart was none", []string{"termination"},
 		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 			p = p.Clone()
