@@ -83,6 +83,8 @@ const (
 	TLSAlert
 	// TLSExpired: the broker's certificate has expired, or is not valid yet.
 	TLSExpired
+	// TLSOwnExpired: the broker rejected the client with an alert, and the client's own certificate has expired, or is not valid yet.
+	TLSOwnExpired
 )
 
 // NewTLSError returns the error of a failed TLS handshake. Its class is ClassAuthentication.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -68,10 +69,20 @@ func (r *router) notLoggedIn(cause error) error {
 	case errors.As(cause, &aborted):
 		out.Message = fmt.Sprintf("every broker closed the connection during login; check the %s (%s)", s.login.what(), s.addresses())
 	default:
-		return kafka.NewTLSError(fmt.Sprintf("SSL handshake failed: %s; check the trusted certificates, the client certificate and the "+
-			"listener's protocol (%s)", tlsText(cause), s.addresses()), tlsFailure(cause))
+		return s.noHandshake(cause, time.Now())
 	}
 	return out
+}
+
+// noHandshake returns the error of a rejected TLS handshake.
+func (s *settings) noHandshake(cause error, now time.Time) error {
+	failure, check := tlsFailure(cause), "check the trusted certificates, the client certificate and the listener's protocol"
+	if own := s.certificate(); failure == kafka.TLSAlert && own != nil && (now.Before(own.NotBefore) || now.After(own.NotAfter)) {
+		failure = kafka.TLSOwnExpired
+		check = fmt.Sprintf("the client certificate is valid only from %s to %s", own.NotBefore.UTC().Format(time.RFC3339),
+			own.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return kafka.NewTLSError(fmt.Sprintf("SSL handshake failed: %s; %s (%s)", tlsText(cause), check, s.addresses()), failure)
 }
 
 // what names the credentials that a user should check.

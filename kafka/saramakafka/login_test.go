@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"sync/atomic"
@@ -305,6 +306,21 @@ func TestTLS(t *testing.T) {
 			}
 		})
 	}
+	t.Run("mutual, expired certificate", func(t *testing.T) {
+		expired, err := ours.authority.IssueExpired("client")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for client, want := range map[*realkafka.Certificate]kafka.TLSFailure{&expired: kafka.TLSOwnExpired, &theirs.client: kafka.TLSAlert} {
+			cfg := quick(mutual)
+			cfg.TLS, cfg.SASL = &kafka.TLS{TrustedCertificates: trust, Certificate: client.Cert, Key: client.Key}, plain("u", "p")
+			_, err := connect(t, cfg).ListTopics(within(t, patience))
+			own := strings.Contains(fmt.Sprint(err), "; the client certificate is valid only from ")
+			if kafka.TLSFailureOf(err) != want || own != (want == kafka.TLSOwnExpired) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
 	t.Run("a listener without TLS", func(t *testing.T) {
 		cfg := quick(unencrypted)
 		cfg.TLS = &kafka.TLS{TrustedCertificates: trust}

@@ -42,6 +42,14 @@ func tlsConfig(cfg *kafka.TLS) (*tls.Config, error) {
 	return out, nil
 }
 
+// certificate returns the client's own certificate; nil if it has none.
+func (s *settings) certificate() *x509.Certificate {
+	if s.tls == nil || len(s.tls.Certificates) == 0 {
+		return nil
+	}
+	return s.tls.Certificates[0].Leaf
+}
+
 // verifyChain verifies a server's certificate against roots (nil: the system's) for any name.
 func verifyChain(roots *x509.CertPool) func(tls.ConnectionState) error {
 	return func(state tls.ConnectionState) error {

@@ -158,6 +158,7 @@ func TestEvidence(t *testing.T) {
 			"it refuses TLS: SslAuthenticationException: bad certificate"},
 		"an expired certificate": {kafka.NewTLSError("certificate has expired", kafka.TLSExpired), false,
 			"its certificate has expired: SslAuthenticationException: certificate has expired"},
+		"our own certificate has expired": {kafka.NewTLSError("expired certificate", kafka.TLSOwnExpired), true, ""},
 		"a certificate we do not trust":   {kafka.NewTLSError("unknown authority", kafka.TLSUntrusted), true, ""},
 		"a password that is wrong":        {&kafka.Error{Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}, true, ""},
 		"a right that we do not have yet": {kafka.NewError(29, ""), true, ""},

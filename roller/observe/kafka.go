@@ -357,7 +357,8 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 }
 
 // failing explains why no client can connect to the node: it refuses connections or TLS, or its certificate has expired. A timeout is no
-// evidence, and neither is a certificate that only the roller does not trust (docs/decisions/lost-clusters.md).
+// evidence, and neither is a certificate that only the roller does not trust, or the rejection of the roller's own expired certificate
+// (docs/decisions/lost-clusters.md).
 func failing(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "it refuses connections"
@@ -367,7 +368,7 @@ func failing(err error) string {
 		return "it refuses TLS: " + err.Error()
 	case kafka.TLSExpired:
 		return "its certificate has expired: " + err.Error()
-	case kafka.TLSUntrusted:
+	case kafka.TLSUntrusted, kafka.TLSOwnExpired:
 	}
 	return ""
 }

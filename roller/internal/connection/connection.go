@@ -42,6 +42,7 @@ type Connection struct {
 	brokers     *saramakafka.Admin
 	controllers *saramakafka.Controllers
 	inForce     target
+	own         identity
 	read        time.Time
 	problem     string
 }
@@ -62,15 +63,19 @@ func (t target) equal(o target) bool {
 // success means that there are no clients. After that, clients keep the last valid configuration if the present one can't be read or used,
 // which is logged once.
 func (c *Connection) Connect(ctx context.Context, places []observe.Place, now time.Time) (*observe.Kafka, error) {
-	err := c.refresh(ctx, places, now)
-	switch {
-	case c.brokers == nil && err != nil:
+	err, message := c.refresh(ctx, places, now), "Failed to apply the addresses or credentials for Kafka; the last valid ones stay in use"
+	if c.brokers == nil && err != nil {
 		return nil, err
-	case err != nil && c.problem != err.Error():
-		c.problem = err.Error()
-		c.Log.Error(err, "Failed to apply the addresses or credentials for Kafka; the last valid ones stay in use")
+	}
+	if err == nil {
+		err, message = c.own.check(now), "Brokers reject the roller"
+	}
+	switch {
 	case err == nil:
 		c.problem = ""
+	case c.problem != err.Error():
+		c.problem = err.Error()
+		c.Log.Error(err, message)
 	}
 	k := &observe.Kafka{Brokers: c.brokers}
 	if c.controllers != nil {
@@ -125,6 +130,7 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 	if err := c.use(next, settings); err != nil {
 		return err
 	}
+	c.own = identityOf(settings, material)
 	if c.inForce.bootstrap != nil && (next.protocol != c.inForce.protocol || next.material != c.inForce.material) {
 		c.Log.Info("Applied the changed credentials for Kafka")
 	}

@@ -145,6 +145,15 @@ func TestAConnectionFollowsItsCluster(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	second := c.inForce
 	g.Expect(second.protocol).To(Equal(credentials.ProtocolSSL))
+	g.Expect(c.problem).To(BeEmpty())
+
+	late := noon.AddDate(10, 0, 0).Add(time.Second)
+	_, err = c.Connect(t.Context(), one, late)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.problem).To(ContainSubstring("certificate in Secret my-cluster-cluster-operator-certs in namespace kafka is valid only from"))
+	_, err = c.Connect(t.Context(), one, noon.Add(2*recheck))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.problem).To(BeEmpty())
 
 	two := []observe.Place{{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true", "c-1": "true"})}}}
 	_, err = c.Connect(t.Context(), two, noon.Add(recheck+1))

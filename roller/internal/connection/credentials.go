@@ -2,9 +2,12 @@ package connection
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -73,4 +76,39 @@ func readSecrets(ctx context.Context, secrets client.Reader, settings credential
 		}
 	}
 	return entries, errors.Join(errs...)
+}
+
+// identity is the roller's own certificate, and the Secret or file that it is from.
+type identity struct {
+	certificate *x509.Certificate
+	where       string
+}
+
+// identityOf returns the certificate in use; its zero value if there is none.
+func identityOf(settings credentials.Settings, m credentials.Material) identity {
+	config := credentials.KafkaConfig(settings, m)
+	if config.TLS == nil {
+		return identity{}
+	}
+	block, _ := pem.Decode(config.TLS.Certificate)
+	if block == nil {
+		return identity{}
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil { // it was checked before
+		return identity{}
+	}
+	if settings.TLS.IdentitySecret == "" {
+		return identity{certificate, "a file"}
+	}
+	return identity{certificate, fmt.Sprintf("Secret %s in namespace %s", settings.TLS.IdentitySecret, settings.SecretNamespace)}
+}
+
+// check returns an error while the certificate is not valid: brokers reject the roller then, however healthy they are.
+func (i identity) check(now time.Time) error {
+	if i.certificate == nil || !now.Before(i.certificate.NotBefore) && !now.After(i.certificate.NotAfter) {
+		return nil
+	}
+	return fmt.Errorf("the roller's own certificate in %s is valid only from %s to %s: renew it", i.where,
+		i.certificate.NotBefore.UTC().Format(time.RFC3339), i.certificate.NotAfter.UTC().Format(time.RFC3339))
 }
