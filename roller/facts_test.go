@@ -122,6 +122,39 @@ func TestBrokersOutsideOfTheReplicasInSync(t *testing.T) {
 	sc.Expect(sc.of(1).Down).To(BeFalse(), "it is in sync, so that it may serve somebody")
 }
 
+// Topics that the roller may not describe may have it in their replicas in sync, whatever Kubernetes finds of it.
+func TestABrokerWhoseTopicsAreHiddenIsNotOutsideOfTheReplicasInSync(t *testing.T) {
+	for _, ready := range []bool{false, true} {
+		sc := newScene(t).with(broker, 0, 1).current(1).topics(topicOf("t", 2, ids(0, 1), ids(1)))
+		n := sc.node(0)
+		n.Hidden, n.Ready = "it has replicas of topics that the roller may not describe", roller.Known(ready)
+		if ready {
+			n.Failing, n.Answers, n.Silent = "it refuses connections", roller.Known(false), noon
+		}
+		for range 3600 {
+			sc.step()
+		}
+		sc.Expect(sc.restarts).To(BeEmpty())
+		sc.Expect(sc.of(0).Down).To(BeFalse())
+		sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleAvailability))
+		n.Hidden = ""
+		sc.step()
+		sc.Expect(sc.restarts).To(Equal(ids(0)))
+	}
+}
+
+// A broker that refuses connections and serves nobody still needs a quorum to come back.
+func TestABrokerThatRefusesConnectionsNeedsAQuorum(t *testing.T) {
+	sc := newScene(t).with(broker, 0).with(controller, 3).current(3).led(-1)
+	n := sc.node(0)
+	n.Failing, n.Answers, n.Silent = "it refuses connections", roller.Known(false), noon
+	sc.step()
+	sc.Expect(sc.restarts).To(BeEmpty())
+	sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleQuorum))
+	sc.led(3).step()
+	sc.Expect(sc.restarts).To(Equal(ids(0)))
+}
+
 // The roller keeps what it remembers of a missing node until no StrimziPodSet lists the node.
 func TestAnAbsentNodeIsNotForgotten(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1).topics(topicOf("t", 1, ids(0, 1), ids(0, 1)))

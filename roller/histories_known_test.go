@@ -29,6 +29,18 @@ var known = []struct {
 	name    string
 	history simulator.History
 }{
+	{"two brokers refuse the roller, and nobody else", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 9 * time.Second, Boot: 24 * time.Second, Rate: 14},
+			{ID: 2, Roles: roller.Roles{Broker: true}, Rack: "r0", Place: "west", Outdated: true, Stop: 9 * time.Second,
+				Boot: 36 * time.Second, Rate: 1},
+			{ID: 3, Roles: roller.Roles{Broker: true}, Rack: "r1", Outdated: true, Stop: 9 * time.Second, Boot: 35 * time.Second, Rate: 7},
+		}, Policy: limited(3, 2, 0.5, 10*time.Second)},
+		Steps: []simulator.Step{
+			{Do: "create", Node: 1, Arg: 5972},
+			{Do: "refuse", Node: 3, Arg: 46529},
+			{Do: "refuse", Node: 2, Arg: 48829},
+		}}},
 	{"brokers before Kafka 4.0 do not tell the rack of one that is down", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 8 * time.Second, Boot: 36 * time.Second, Rate: 13},

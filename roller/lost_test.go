@@ -80,6 +80,48 @@ func TestThatAllRefuseTheRollerIsNoReason(t *testing.T) {
 	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Patience))
 }
 
+// What is between the roller and a broker refuses the roller, and Kafka says that the broker serves: the checks that can be made are made.
+func TestABrokerThatRefusesOnlyTheRoller(t *testing.T) {
+	served := topicOf("t", 2, ids(0, 1, 2), ids(0, 1))
+	for name, c := range map[string]struct {
+		change func(sc *scene, n *roller.Node)
+		goes   bool
+		rule   roller.Rule
+	}{
+		"it is in sync":                {func(*scene, *roller.Node) {}, false, roller.RuleAvailability},
+		"nobody knows if it is fenced": {func(_ *scene, n *roller.Node) { n.Fenced = roller.Unknown[bool]("x") }, false, roller.RuleAvailability},
+		"its topics are hidden": {func(sc *scene, n *roller.Node) {
+			sc.topics()
+			n.Hidden = "its topics are hidden"
+		}, false, roller.RuleAvailability},
+		"it is fenced": {func(_ *scene, n *roller.Node) { n.Fenced = roller.Known(true) }, true, ""},
+		"it is not in sync": {func(sc *scene, n *roller.Node) {
+			sc.topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 2)))
+		}, true, ""},
+		"nobody knows what is in sync": {func(sc *scene, _ *roller.Node) {
+			sc.s.Topics = roller.Unknown[[]roller.Topic]("timed out")
+		}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1, 2).current(0, 2).topics(served)
+			n := sc.node(1)
+			n.Failing, n.Answers, n.Silent = "it refuses connections", roller.Known(false), noon
+			c.change(sc, n)
+			for range 3600 {
+				if sc.step(); len(sc.restarts) > 0 {
+					break
+				}
+			}
+			if c.goes {
+				sc.Expect(sc.restarts).To(Equal(ids(1)))
+				return
+			}
+			sc.Expect(sc.restarts).To(BeEmpty())
+			sc.Expect(sc.blocked(1)).To(ContainElement(c.rule))
+		})
+	}
+}
+
 // A restart would not help a node that is up to date.
 func TestAnExpiredCertificateThatARestartDoesNotReplace(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4, 5).led(3).current(3, 4, 5)

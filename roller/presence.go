@@ -63,14 +63,22 @@ func (n *Node) dead() bool {
 	return known && !ready && !n.Answers.Or(false) || n.Recovery.Or(nil) != nil
 }
 
-// outside reports whether a broker has long been unready, or refuses all connections, and no partition with a leader has it in its ISR. Its
-// restart makes nothing unavailable. Brokers before Kafka 4.0 do not report which brokers are fenced, so it is derived from the replicas in
-// sync.
+// outside reports whether a broker has long been unready, or is fenced and unready or refuses connections, and no partition with a leader
+// has it in its ISR, as far as the roller may describe them. Its restart makes nothing unavailable. Brokers before Kafka 4.0 do not report
+// which brokers are fenced, so it is derived from the replicas in sync.
 func (a *Assessment) outside(s *Snapshot, policy Policy, avail *availability) bool {
 	n := a.node
 	long := s.At.Sub(n.ReadyChanged) >= policy.Patience
-	unready := !n.Ready.Or(true) && (n.Fenced.Or(false) || long)
-	return n.Roles.Broker && (unready || n.Failing != "") && avail.serves(n.ID) == ""
+	unready := !n.Ready.Or(true)
+	idle := unready && long || n.Fenced.Or(false) && (unready || n.Failing != "")
+	return n.Roles.Broker && idle && n.Hidden == "" && avail.serves(n.ID) == ""
+}
+
+// inSync reports whether Kafka says that the broker serves, or may serve, although the roller can't connect to it: what refuses the roller
+// may only be between the two. If no broker reports the topics, Kafka does not say so.
+func (a *Assessment) inSync(avail *availability) bool {
+	n := a.node
+	return n.Roles.Broker && avail.unknown == "" && !n.Fenced.Or(false) && (n.Hidden != "" || avail.serves(n.ID) != "")
 }
 
 // heard returns a broker whose answer shows that the roller can reach the place of a silent node that is ready in Kubernetes: one in the

@@ -170,6 +170,8 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 		seen.Failing = "its certificate has expired"
 	case w.refused:
 		seen.Failing = "it refuses TLS"
+	case !n.shut.IsZero():
+		seen.Failing = "it refuses connections"
 	}
 	if w.old && n.fenced {
 		seen.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
@@ -203,7 +205,7 @@ func (w *world) hides(n *node) bool {
 
 // answers reports whether the node responds to the roller.
 func (w *world) answers(n *node) bool {
-	return n.process && !n.mute && !w.cut && !w.refused && n.expired.IsZero() && (n.up || !n.Roles.Broker)
+	return n.process && !n.mute && n.shut.IsZero() && !w.cut && !w.refused && n.expired.IsZero() && (n.up || !n.Roles.Broker)
 }
 
 // observeTopics returns the topics, if any broker responds.

@@ -77,7 +77,8 @@ func (o *oracle) witness() {
 	}
 	for i := range o.seen.Nodes {
 		n := &o.seen.Nodes[i]
-		evident := n.Failing != "" && (!o.w.byID[n.ID].expired.IsZero() || o.w.refused) // the roller can't tell these apart
+		at := o.w.byID[n.ID]
+		evident := n.Failing != "" && (!at.expired.IsZero() || !at.shut.IsZero() || o.w.refused) // the roller can't tell these apart
 		e.expired[n.ID] = note(e.expired[n.ID], evident, n.Answers.IsKnown())
 	}
 	ready := func(n roller.Node) bool { return n.Roles.Controller && n.Ready.Or(true) }
@@ -87,12 +88,21 @@ func (o *oracle) witness() {
 }
 
 // wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): for patience there
-// has been no leader although the voters run, or no client could connect to the node.
+// has been no leader although the voters run, or no client could connect to the node and it is not seen to be in sync.
 func (o *oracle) wayOut(n *node, a roller.Action) bool {
 	lost := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.policy.Patience }
 	leaderless := n.Roles.Controller && lost(o.evidence.leaderless)
 	outdated := slices.ContainsFunc(o.reasons(o.seen.Node(n.ID)), func(key string) bool { return key != "silence" })
-	return a.Forced != "" && outdated && (leaderless || lost(o.evidence.expired[n.ID]))
+	return a.Forced != "" && outdated && (leaderless || lost(o.evidence.expired[n.ID]) && !o.inSync(n))
+}
+
+// inSync reports whether the look shows that replicas of a broker are, or may be, in sync, whether the roller can connect to it or not.
+func (o *oracle) inSync(n *node) bool {
+	seen := o.seen.Node(n.ID)
+	topics, known := o.seen.Topics.Get()
+	return known && n.Roles.Broker && !seen.Fenced.Or(false) && (seen.Hidden != "" || slices.ContainsFunc(topics, func(t roller.Topic) bool {
+		return slices.ContainsFunc(t.Partitions, func(p roller.Partition) bool { return p.Leader >= 0 && slices.Contains(p.ISR, n.ID) })
+	}))
 }
 
 // alone fails if a restart that repairs a cluster coincides with another one.

@@ -282,6 +282,16 @@ var planted = []struct {
 			}
 			return roller.Step(s, p, policy)
 		}},
+	{"whoever refuses the roller serves nobody", []string{"availability rule"}, seeing(func(n *roller.Node) {
+		if n.Failing != "" {
+			n.Ready, n.Fenced, n.Hidden = roller.Known(false), roller.Known(true), ""
+		}
+	})},
+	{"whoever refuses the roller or is not ready has no hidden topics", []string{"availability rule"}, seeing(func(n *roller.Node) {
+		if n.Failing != "" || !n.Ready.Or(true) {
+			n.Hidden = ""
+		}
+	})},
 	{"whoever is down is in no rack", []string{"2 brokers of rack", "3 brokers of rack"},
 		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 			p = p.Clone()

@@ -257,6 +257,9 @@ func (r *run) heal() {
 func (w *world) mend(n *node) {
 	n.kept = n.kept && !n.abandoned && n.pod == podReady && n.process && (n.up || !n.Roles.Broker) && n.expired.IsZero() && !n.wedged
 	n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
+	if !n.shut.IsZero() {
+		n.shut = w.after(10 * time.Minute) // long enough to count as evidence
+	}
 	if n.lags {
 		n.lags = false
 		if n.process {

@@ -311,9 +311,18 @@ func (r *run) cuts(Step) {
 	w.tell("the roller can reach nobody: %t", w.cut)
 }
 
-// refuses makes all nodes, or the API server for one pod, refuse the roller, and nobody else, or ends that.
+// refuses makes all nodes, one of them, or the API server for one pod, refuse the roller, and nobody else, or ends that.
 func (r *run) refuses(s Step) {
 	w := r.w
+	if n := r.node(s); n != nil && s.Arg%4 == 1 {
+		if !n.shut.IsZero() {
+			w.open(n)
+			return
+		}
+		n.shut, n.silent = w.after(1000*time.Hour), w.now
+		w.tell("node %d refuses the roller", n.ID)
+		return
+	}
 	if n := r.node(s); n != nil && s.Arg%4 == 2 {
 		n.kept, n.fails = !n.kept, s.Arg%8 == 2
 		w.tell("the API server does not delete the pod of node %d: %t", n.ID, n.kept)
@@ -321,6 +330,15 @@ func (r *run) refuses(s Step) {
 	}
 	w.refused, w.cutAt = !w.refused, w.now
 	w.tell("everybody refuses the roller: %t", w.refused)
+}
+
+// open ends that a node refuses the roller.
+func (w *world) open(n *node) {
+	n.shut = time.Time{}
+	if !n.mute && n.expired.IsZero() {
+		n.silent = time.Time{}
+	}
+	w.tell("node %d does not refuse the roller any more", n.ID)
 }
 
 // sidecars makes another container of the pod crash repeatedly, or ends that.

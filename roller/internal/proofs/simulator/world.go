@@ -83,6 +83,8 @@ type node struct {
 	// slow: no replica catches up. mute: the node does not respond to the roller, since silent.
 	slow, mute bool
 	silent     time.Time
+	// shut: until then, what is between the roller and the node refuses the roller's connections, and nobody else's.
+	shut time.Time
 	// lagsSince is when the voter was last caught up; zero if it is caught up. voteAt is when it will be.
 	lagsSince time.Time
 	voteAt    time.Time
@@ -166,7 +168,7 @@ func (w *world) after(d time.Duration) time.Time { return w.now.Add(d) }
 // due returns the time of the node's next event.
 func (n *node) due() time.Time {
 	var first time.Time
-	for _, at := range []time.Time{n.next, n.fenceAt, n.catchAt, n.voteAt, n.seenUntil} {
+	for _, at := range []time.Time{n.next, n.fenceAt, n.catchAt, n.voteAt, n.seenUntil, n.shut} {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
@@ -212,6 +214,9 @@ func (w *world) happen() {
 		if reached(n.seenUntil) {
 			n.seen, n.seenUntil = nil, time.Time{}
 			w.changed++
+		}
+		if reached(n.shut) {
+			w.open(n)
 		}
 		if reached(n.next) {
 			n.next = time.Time{}
