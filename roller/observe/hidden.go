@@ -85,15 +85,15 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 			}
 		}
 	}
+	out := map[roller.NodeID]string{}
 	if len(lacking) == 0 {
-		return nil
+		return out
 	}
 	answers, err := k.Brokers.DescribeTopics(ctx, lacking)
 	forbidden := map[string]bool{}
 	for _, name := range lacking {
 		forbidden[name] = err != nil || kafka.ClassOf(answers[name].Err) == kafka.ClassForbidden
 	}
-	out := map[roller.NodeID]string{}
 	for id, topics := range on {
 		if mine := slices.DeleteFunc(slices.Clone(topics), func(name string) bool { return !forbidden[name] }); len(mine) > 0 {
 			out[id] = unseen(mine)
@@ -103,12 +103,18 @@ func (k *Kafka) hidden(ctx context.Context, on map[roller.NodeID][]string, liste
 }
 
 // hiddenOnSilent does the same for candidates that do not answer which topics they have replicas of: if the roller may not describe all
-// topics of the other brokers, it may be one of these.
+// topics of the other brokers, it may be one of these. If no broker answers, nobody knows whether topics are hidden.
 func (k *Kafka) hiddenOnSilent(
 	ctx context.Context, facts *KafkaFacts, candidates []roller.NodeID, on, onOthers map[roller.NodeID][]string,
 ) {
 	silent := slices.DeleteFunc(slices.Clone(candidates), func(id roller.NodeID) bool { _, told := on[id]; return told })
 	if len(silent) == 0 {
+		return
+	}
+	if len(on)+len(onOthers) == 0 {
+		for _, id := range silent {
+			facts.Hidden[id] = nobodyTells
+		}
 		return
 	}
 	elsewhere := maps.Clone(facts.Hidden)
@@ -118,15 +124,16 @@ func (k *Kafka) hiddenOnSilent(
 	if len(elsewhere) == 0 {
 		return
 	}
-	if facts.Hidden == nil {
-		facts.Hidden = map[roller.NodeID]string{}
-	}
 	first := slices.Min(slices.Collect(maps.Keys(elsewhere)))
 	for _, id := range silent {
 		facts.Hidden[id] = fmt.Sprintf("the broker does not report its topics, and node %d hosts %s", first,
 			strings.TrimPrefix(elsewhere[first], hosts))
 	}
 }
+
+// nobodyTells is the description if no broker reports the topics of which it has replicas.
+const nobodyTells = "no broker reports the topics of which it has replicas, so it is unknown whether the roller may describe all of them: " +
+	"allow it Describe on the cluster if it may not"
 
 // hosts begins the description of a broker's hidden topics.
 const hosts = "it has replicas of "

@@ -149,3 +149,19 @@ func TestABrokerThatDoesNotTellItsTopics(t *testing.T) {
 	g.Expect(hidden).To(BeEmpty())
 	g.Expect(asked).To(BeEquivalentTo(1), "the others are not asked without need")
 }
+
+// If no broker reports its topics, nobody knows whether some are hidden.
+func TestThatNobodyTellsItsTopicsIsNoSignThatNoneIsHidden(t *testing.T) {
+	g := NewWithT(t)
+	admin := memory.New(memory.Options{Brokers: 3}).Client("", nil)
+	var asked atomic.Int32
+	nobody := mum{mum{mum{admin, 0, &asked}, 1, &asked}, 2, &asked}
+	read := func(b observe.Brokers) map[roller.NodeID]string {
+		return (&observe.Kafka{Brokers: b}).Verify(t.Context(), []roller.NodeID{0, 1, 2}, []roller.NodeID{2}).Hidden
+	}
+	hidden := read(nobody)
+	g.Expect(hidden).To(HaveLen(1))
+	g.Expect(hidden).To(HaveKeyWithValue(roller.NodeID(2), HavePrefix("no broker reports the topics of which it has replicas, so it is unknown")))
+	g.Expect(read(nobody.Brokers)).To(BeEmpty(), "node 2 tells its own")
+	g.Expect(read(mum{mum{admin, 1, &asked}, 2, &asked})).To(BeEmpty(), "node 0 has none that is hidden")
+}
