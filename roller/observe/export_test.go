@@ -23,3 +23,8 @@ func SeenBy(reads ...Read) time.Time {
 	}
 	return b.seen
 }
+
+// Recoveries probes nodes.
+func (o *Observer) Recoveries(ctx context.Context, nodes []roller.Node) map[roller.NodeID]roller.Fact[*roller.Recovery] {
+	return o.recoveries(ctx, nodes)
+}

@@ -33,14 +33,19 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string, age time.Duratio
 	}
 	lines := int64(logLines)
 	tail := &corev1.PodLogOptions{Container: podset.ContainerKafka, TailLines: &lines}
-	text, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, tail).DoRaw(ctx)
+	// The log is read as it arrives, and without LimitBytes, which would cut off the newest lines.
+	log, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, tail).Stream(ctx)
 	switch {
 	case apierrors.IsForbidden(err): // client-go does not say so
 		return nil, errors.New("read the pod's log: forbidden: the roller needs the verb get on pods/log")
 	case err != nil:
 		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}
-	fact := RecoveryFromLog(string(text), age)
+	defer func() { _ = log.Close() }()
+	fact, err := RecoveryFromLog(log, age)
+	if err != nil {
+		return nil, fmt.Errorf("read the pod's log: %w", err)
+	}
 	r, known := fact.Get()
 	if !known {
 		return nil, fmt.Errorf("%s", fact.Why())

@@ -217,6 +217,9 @@ func (o *Observer) leave(places []Place) {
 	}
 }
 
+// atOnceProbed is how many nodes are probed concurrently.
+const atOnceProbed = 32
+
 // recoveries probes all nodes that are not ready.
 func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roller.NodeID]roller.Fact[*roller.Recovery] {
 	found := map[roller.NodeID]roller.Fact[*roller.Recovery]{}
@@ -224,14 +227,17 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 		return found
 	}
 	var (
-		mu  sync.Mutex
-		all sync.WaitGroup
+		mu   sync.Mutex
+		all  sync.WaitGroup
+		free = make(chan struct{}, atOnceProbed)
 	)
 	for _, n := range nodes {
 		if n.Instance.Or("") == "" || n.Ready.Or(true) || n.Stuck.Or("") != "" {
 			continue
 		}
+		free <- struct{}{}
 		all.Go(func() {
+			defer func() { <-free }()
 			r, err := o.Prober.Recovery(ctx, n.Place, n.Name, time.Since(n.ReadyChanged))
 			fact := roller.Known(r)
 			if err != nil {

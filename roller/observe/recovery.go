@@ -1,8 +1,9 @@
 package observe
 
 import (
+	"bufio"
+	"io"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -31,34 +32,48 @@ var (
 // neither: the levels of its loggers may be too high.
 const reached = time.Minute
 
+// longestLine is how much of a line is read: many logs are read at once, and none is kept in memory.
+const longestLine = 16 * 1024
+
 // RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering its logs. Known
 // and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers are silent or
 // the node is no broker.
-func RecoveryFromLog(text string, age time.Duration) roller.Fact[*roller.Recovery] {
+func RecoveryFromLog(log io.Reader, age time.Duration) (roller.Fact[*roller.Recovery], error) {
 	begun, known, early := false, false, false
-	for line := range strings.Lines(text) {
+	lines := bufio.NewReaderSize(log, longestLine)
+	for {
+		line, rest, err := lines.ReadLine()
+		for rest && err == nil { // a line that is longer does not matter
+			_, rest, err = lines.ReadLine()
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return roller.Fact[*roller.Recovery]{}, err
+		}
 		switch {
-		case starts.MatchString(line):
+		case starts.Match(line):
 			early = age < reached
-		case waitsForMetadata.MatchString(line):
+		case waitsForMetadata.Match(line):
 			begun, known, early = false, false, true
-		case hasMetadata.MatchString(line):
+		case hasMetadata.Match(line):
 			early = false
-		case metadataRead.MatchString(line):
+		case metadataRead.Match(line):
 			begun, known = false, false // everything else is still to come if the node is a broker
-		case loadsLogs.MatchString(line):
+		case loadsLogs.Match(line):
 			begun, known = false, true
-		case recoveryBegins.MatchString(line), recoveryGoesOn.MatchString(line):
+		case recoveryBegins.Match(line), recoveryGoesOn.Match(line):
 			begun, known = true, true
-		case logsLoaded.MatchString(line):
+		case logsLoaded.Match(line):
 			begun, known = false, true
 		}
 	}
 	switch {
 	case begun:
-		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1})
+		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1}), nil
 	case !known && !early:
-		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")
+		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs"), nil
 	}
-	return roller.Known[*roller.Recovery](nil)
+	return roller.Known[*roller.Recovery](nil), nil
 }

@@ -1,7 +1,14 @@
 package observe_test
 
 import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -75,7 +82,9 @@ func TestRecoveryByTheLog(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
-			r, known := observe.RecoveryFromLog(c.log, c.age).Get()
+			fact, err := observe.RecoveryFromLog(strings.NewReader(c.log), c.age)
+			g.Expect(err).NotTo(HaveOccurred())
+			r, known := fact.Get()
 			g.Expect(known).To(Equal(c.known))
 			g.Expect(r != nil).To(Equal(c.is))
 			if r != nil {
@@ -83,4 +92,40 @@ func TestRecoveryByTheLog(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A line of any length is none that matters, and a log that breaks off tells nothing.
+func TestLogsThatAreLongOrBreakOff(t *testing.T) {
+	g := NewWithT(t)
+	const unclean = "Recovering 12 logs from /data since no clean shutdown file was found\n"
+	long := strings.Repeat("x", 1<<20) + "\n"
+	fact, err := observe.RecoveryFromLog(strings.NewReader(long+unclean+long), time.Hour)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(fact.Or(nil)).NotTo(BeNil())
+	_, err = observe.RecoveryFromLog(io.MultiReader(strings.NewReader(unclean), iotest.ErrReader(errors.New("cut"))), time.Hour)
+	g.Expect(err).To(MatchError("cut"))
+}
+
+// probes counts how many nodes are probed at once.
+type probes struct{ now, most atomic.Int32 }
+
+func (p *probes) Recovery(context.Context, string, string, time.Duration) (*roller.Recovery, error) {
+	p.most.Store(max(p.most.Load(), p.now.Add(1)))
+	time.Sleep(time.Second)
+	p.now.Add(-1)
+	return nil, nil
+}
+
+// After an outage of everything, not all logs are read at once.
+func TestLogsAreReadAFewAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		var nodes []roller.Node
+		for id := range roller.NodeID(100) {
+			nodes = append(nodes, roller.Node{ID: id, Instance: roller.Known("1"), Ready: roller.Known(false)})
+		}
+		var p probes
+		g.Expect((&observe.Observer{Prober: &p}).Recoveries(t.Context(), nodes)).To(HaveLen(100))
+		g.Expect(p.most.Load()).To(BeNumerically("<=", 32))
+	})
 }
