@@ -47,7 +47,7 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 	}
 	lock := &lease.Lease{
 		Client: w.home, Namespace: cluster.Namespace, Cluster: cluster.Name, Identity: w.identity, Now: time.Now,
-		Elected: w.elects(cluster),
+		Elected: w.elects(cluster), Owners: r.journal.Owners,
 	}
 	act := &actuate.Actuator{Namespace: cluster.Namespace, Place: w.clientOf, Held: lock.Verify}
 	r.observer = &observe.Observer{

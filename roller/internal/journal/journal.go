@@ -108,7 +108,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	next.Data = data
 	var err error
 	if j.seen == nil {
-		next.OwnerReferences, err = j.owners(ctx)
+		next.OwnerReferences, err = j.Owners(ctx)
 		if err == nil && len(next.OwnerReferences) == 0 && j.owned && len(p.Restarts) == 0 {
 			return nil // the Kafka was deleted, and its last nodes end: nothing would delete a new journal
 		}
@@ -125,8 +125,8 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	return nil
 }
 
-// owners returns the Kafka object that the StrimziPodSets belong to, if there is one: Kubernetes deletes the journal together with it.
-func (j *Journal) owners(ctx context.Context) ([]metav1.OwnerReference, error) {
+// Owners returns the Kafka object that the StrimziPodSets belong to, if there is one: Kubernetes deletes the journal together with it.
+func (j *Journal) Owners(ctx context.Context) ([]metav1.OwnerReference, error) {
 	sets := &podset.StrimziPodSetList{}
 	if err := j.reader.List(ctx, sets, client.InNamespace(j.namespace), client.MatchingLabels{v1.LabelCluster: j.cluster}); err != nil {
 		return nil, err

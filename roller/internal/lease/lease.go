@@ -28,6 +28,8 @@ type Lease struct {
 	Namespace, Cluster string
 	// Identity identifies this process.
 	Identity string
+	// Owners, if set, returns the objects with which Kubernetes deletes the Lease.
+	Owners func(ctx context.Context) ([]metav1.OwnerReference, error)
 	// Elected means that the same Lease elects the leader among the replicas of a Deployment, so that this package does not release it.
 	Elected bool
 	// Now returns the current time.
@@ -62,6 +64,9 @@ func (l *Lease) Acquire(ctx context.Context) error {
 		next := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 			Namespace: l.Namespace, Name: Name(l.Cluster), Labels: map[string]string{v1.LabelCluster: l.Cluster},
 		}}
+		if err := l.own(ctx, next); err != nil {
+			return l.wrap("made", err)
+		}
 		l.take(next, now)
 		return l.wrap("made", l.Client.Create(ctx, next))
 	}
@@ -80,8 +85,21 @@ func (l *Lease) Acquire(ctx context.Context) error {
 	case holder == l.Identity && l.Elected && now.Before(until):
 		return nil
 	}
+	if holder != l.Identity && len(stored.OwnerReferences) == 0 {
+		if err := l.own(ctx, stored); err != nil {
+			return l.wrap("taken", err)
+		}
+	}
 	l.take(stored, now)
 	return l.wrap("taken", l.Client.Update(ctx, stored))
+}
+
+// own sets the owners, in memory.
+func (l *Lease) own(ctx context.Context, lease *coordinationv1.Lease) (err error) {
+	if l.Owners != nil {
+		lease.OwnerReferences, err = l.Owners(ctx)
+	}
+	return err
 }
 
 // Verify returns nil if this process holds the Lease now.

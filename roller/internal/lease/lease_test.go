@@ -1,12 +1,14 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -98,4 +100,28 @@ func TestTheHoldersClockIsOfNoInterest(t *testing.T) {
 			g.Expect(holder.Verify(t.Context())).NotTo(Succeed())
 		})
 	}
+}
+
+// A Lease is deleted with its Kafka. One that an earlier roller made gets its owner from the next one that takes it.
+func TestTheLeaseBelongsToTheKafka(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	owners := []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "u"}}
+	k8s := fake.NewClientBuilder().Build()
+	of := func(identity string, owners []metav1.OwnerReference, err error) *lease.Lease {
+		return &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: identity, Now: func() time.Time { return now },
+			Owners: func(context.Context) ([]metav1.OwnerReference, error) { return owners, err }}
+	}
+	stored := func() []metav1.OwnerReference {
+		var l coordinationv1.Lease
+		g.Expect(k8s.Get(t.Context(), client.ObjectKey{Namespace: "kafka", Name: "my-cluster-roller-leader"}, &l)).To(Succeed())
+		return l.OwnerReferences
+	}
+	g.Expect(of("a", nil, errors.New("away")).Acquire(t.Context())).To(MatchError(ContainSubstring("away")))
+	before := of("a", nil, nil)
+	g.Expect(before.Acquire(t.Context())).To(Succeed())
+	g.Expect(stored()).To(BeEmpty())
+	g.Expect(before.Release(t.Context())).To(Succeed())
+	g.Expect(of("b", owners, nil).Acquire(t.Context())).To(Succeed())
+	g.Expect(stored()).To(Equal(owners))
 }
