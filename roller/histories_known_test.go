@@ -29,6 +29,24 @@ var known = []struct {
 	name    string
 	history simulator.History
 }{
+	{"a broker is silent, and another one of its Kubernetes cluster is seen by nobody", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 9 * time.Second, Boot: 52 * time.Second, Rate: 2},
+			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 3 * time.Second,
+				Boot: 18 * time.Second, Rate: 2},
+			{ID: 4, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 9 * time.Second, Boot: 39 * time.Second, Rate: 7},
+		}, Topics: []simulator.Topic{
+			{Name: "t1", MinISR: 3, Partitions: [][]roller.NodeID{{1}}},
+			{Name: "t2", MinISR: 2, Partitions: [][]roller.NodeID{{1, 4}}},
+		}, Policy: limited(3, 0, 0.2, 0)},
+		Steps: []simulator.Step{
+			{Do: "mute", Node: 4, Arg: 27432},
+			{Do: "unlist", Node: 1, Arg: 44540},
+			{Do: "look", Node: 1, Arg: 57129},
+			{Do: "delete", Node: 5, Arg: 59333},
+			{Do: "pass", Node: 6, Arg: 29734},
+			{Do: "look", Node: 8, Arg: 62592},
+		}}},
 	{"two brokers refuse the roller, and nobody else", simulator.History{
 		Cluster: simulator.Cluster{Nodes: []simulator.Node{
 			{ID: 1, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Stop: 9 * time.Second, Boot: 24 * time.Second, Rate: 14},

@@ -86,7 +86,7 @@ func (a *Assessment) inSync(avail *availability) bool {
 // not the node, also if all of them refuse the roller: they may not accept its certificate (docs/decisions/lost-clusters.md). One that was
 // asked in this look is preferred.
 func (r *round) heard(silent *Node) *Node {
-	only := true
+	only := r.s.Unread == "" // brokers that nobody sees may be there
 	for i := range r.s.Nodes {
 		n := &r.s.Nodes[i]
 		only = only && (n == silent || !n.Roles.Broker || n.Place != silent.Place)

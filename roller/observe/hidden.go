@@ -132,8 +132,8 @@ func (k *Kafka) hiddenOnSilent(
 }
 
 // nobodyTells is the description if no broker reports the topics of which it has replicas.
-const nobodyTells = "no broker reports the topics of which it has replicas, so it is unknown whether the roller may describe all of them: " +
-	"allow it Describe on the cluster if it may not"
+const nobodyTells = "no broker reports the topics of which it has replicas, so it is unknown whether the roller may describe all of " +
+	"them: allow it Describe on the cluster if it may not"
 
 // hosts begins the description of a broker's hidden topics.
 const hosts = "it has replicas of "
