@@ -146,13 +146,17 @@ var planted = []struct {
 		}
 		return d
 	}},
-	{"silence is evidence although nobody answers", []string{"node"}, with(func(s *roller.Snapshot) {
-		for i := range s.Nodes {
-			if n := &s.Nodes[i]; !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute {
-				n.Failing = "it does not answer"
+	{"silence is evidence although nobody answers", []string{"node", "voter", "broker", "availability rule", "quorum check"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			p, other := p.Clone(), *s
+			other.Nodes, p.Witnessed = slices.Clone(s.Nodes), s.At
+			for i := range other.Nodes {
+				if n := &other.Nodes[i]; !n.Answers.Or(true) && s.At.Sub(n.Silent) > 2*time.Minute {
+					n.Failing, p.Failing[n.ID] = "it does not answer", time.Time{}.Add(time.Second)
+				}
 			}
-		}
-	}, nil)},
+			return roller.Step(&other, p, policy)
+		}},
 	{"whoever refuses the roller refuses everybody", []string{"node"}, with(func(s *roller.Snapshot) {
 		for i := range s.Nodes {
 			if n := &s.Nodes[i]; n.Roles.Broker && n.Failing != "" && s.At.Sub(n.Silent) > 2*time.Minute {
@@ -470,7 +474,6 @@ var firsts = map[string]uint64{
 	"an illegal value is seen by the node alone":                       35,
 	"whoever is back is settled while a cluster can't be read":         490,
 	"a Kubernetes cluster that can't be read is well":                  2090,
-	"silence is evidence although nobody answers":                      680,
 	"a rejected key holds up the others":                               350,
 	"a node with an illegal value holds up the others":                 350,
 	"a refusal of one key is one of all":                               595,
