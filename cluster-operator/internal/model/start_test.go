@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,58 +20,185 @@ case "$*" in
 esac
 `
 
+// What start.sh runs.
+const (
+	runsAgent         = "agent"
+	runsFormat        = "format"
+	runsKafka         = "kafka"
+	runsKafkaAndAgent = "agent kafka"
+)
+
+// container is one in which start.sh runs: its volumes are in a directory of its own.
+type container struct {
+	*WithT
+	t   *testing.T
+	dir string
+	// classpath is what the user puts before Kafka's own.
+	classpath string
+}
+
+// newContainer returns a container with volumes, and others in its configuration. The metadata log is to be on the volume metadata.
+func newContainer(t *testing.T, mounted, configured []string, metadata string) *container {
+	c := &container{WithT: NewWithT(t), t: t, dir: t.TempDir()}
+	mounts := "1 1 0:1 / / rw - overlay overlay rw\n2 1 0:2 / " + c.dir + "/custom-config ro - ext4 /dev/disk rw\n"
+	for _, volume := range mounted {
+		mounts += fmt.Sprintf("3 1 0:3 / %s/%s rw - ext4 /dev/disk rw\n", c.dir, volume)
+	}
+	var dirs []string
+	for _, volume := range configured {
+		dirs = append(dirs, c.log(volume))
+	}
+	c.write("mountinfo", mounts)
+	c.write("java", fakeJava)
+	c.write("custom-config/start.sh", strings.NewReplacer("/opt/kafka", c.dir, "/proc/self/mountinfo", c.dir+"/mountinfo",
+		"/tmp/server.config", c.dir+"/tmp.config").Replace(script("start.sh")))
+	c.write("custom-config/server.config", "node.id=1\nlog.dirs="+strings.Join(dirs, ",")+"\nmetadata.log.dir="+c.log(metadata)+"\n")
+	c.write("custom-config/cluster.id", "id")
+	c.write("custom-config/metadata.version", "4.3-IV0")
+	return c
+}
+
+// log is the log directory in a volume.
+func (c *container) log(volume string) string { return filepath.Join(c.dir, volume, "kafka-log1") }
+
+// write writes a file, and the directories that it is in.
+func (c *container) write(file, text string) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, file)
+	c.Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())
+	c.Expect(os.WriteFile(path, []byte(text), 0o700)).To(Succeed())
+}
+
+// format writes what Kafka writes to a volume when it is formatted.
+func (c *container) format(volume, cluster string) {
+	c.t.Helper()
+	c.write(volume+"/kafka-log1/meta.properties", "#\n#Thu Nov 26 05:53:58 UTC 2026\nnode.id=1\nversion=1\ncluster.id="+cluster+"\n")
+}
+
+// start runs start.sh with an environment, and returns what it runs, the configuration that Kafka gets, and whether it fails.
+func (c *container) start(env ...string) (runs []string, config string, err error) {
+	c.t.Helper()
+	said := filepath.Join(c.dir, "said")
+	c.Expect(os.RemoveAll(said)).To(Succeed())
+	start := exec.CommandContext(c.t.Context(), "bash", filepath.Join(c.dir, "custom-config", "start.sh"))
+	start.Env = append(env, "PATH="+c.dir+":"+os.Getenv("PATH"), "SAID="+said)
+	out, err := start.CombinedOutput()
+	if err != nil {
+		c.t.Logf("%v: %s", err, out)
+	}
+	text, _ := os.ReadFile(said) // there is none if nothing ran
+	for line := range strings.Lines(string(text)) {
+		c.Expect(line).To(ContainSubstring(" -cp " + c.classpath + c.dir + "/libs/* kafka."))
+		run := runsKafka
+		if strings.Contains(line, "StorageTool format") {
+			run = runsFormat
+		}
+		if strings.Contains(line, "-javaagent:"+c.dir+"/jmx-exporter/jmx_prometheus_javaagent.jar=9404:"+c.dir+"/custom-config/metrics-config.json") {
+			if run = runsAgent; !strings.Contains(line, "StorageTool random-uuid") {
+				run = runsKafkaAndAgent
+			}
+		}
+		runs = append(runs, run)
+		args := strings.Fields(line)
+		if run == runsAgent {
+			continue
+		}
+		text, failed := os.ReadFile(args[len(args)-1])
+		c.Expect(failed).NotTo(HaveOccurred())
+		config = string(text)
+	}
+	return runs, config, err
+}
+
 func TestNodesStartWithoutAnExporterThatDoesNot(t *testing.T) {
-	const format, agentAndFormat, kafka, agentAndKafka = "format", "agent format", "kafka", "agent kafka"
+	const exporter = "KAFKA_JMX_EXPORTER_ENABLED=true"
 	for name, c := range map[string]struct {
 		env       []string
+		formatted string
 		runs      []string
 		fails     bool
 		classpath string
 	}{
-		"no exporter": {runs: []string{format, kafka}},
-		"an exporter": {env: []string{"KAFKA_JMX_EXPORTER_ENABLED=true"}, runs: []string{agentAndFormat, agentAndKafka}},
-		"an exporter that does not start": {env: []string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1"},
-			runs: []string{agentAndFormat, format, kafka}},
-		"storage that can't be formatted": {env: []string{"FORMAT_FAILS=1"}, runs: []string{format}, fails: true},
-		"neither": {env: []string{"KAFKA_JMX_EXPORTER_ENABLED=true", "AGENT_FAILS=1", "FORMAT_FAILS=1"}, runs: []string{agentAndFormat, format},
-			fails: true},
-		"classes of the user": {env: []string{"CLASSPATH=/mnt/plugin/a.jar:/mnt/plugin/lib/*"}, runs: []string{format, kafka},
+		"no exporter":                     {runs: []string{runsFormat, runsKafka}},
+		"an exporter":                     {env: []string{exporter}, runs: []string{runsAgent, runsFormat, runsKafkaAndAgent}},
+		"an exporter that does not start": {env: []string{exporter, "AGENT_FAILS=1"}, runs: []string{runsAgent, runsFormat, runsKafka}},
+		"storage that can't be formatted": {env: []string{"FORMAT_FAILS=1"}, runs: []string{runsFormat}, fails: true},
+		"neither": {env: []string{exporter, "AGENT_FAILS=1", "FORMAT_FAILS=1"}, runs: []string{runsAgent, runsFormat}, fails: true},
+		"classes of the user": {env: []string{"CLASSPATH=/mnt/plugin/a.jar:/mnt/plugin/lib/*"}, runs: []string{runsFormat, runsKafka},
 			classpath: "/mnt/plugin/a.jar:/mnt/plugin/lib/*:"},
+		// During an upgrade, a node that was not restarted yet does not know the new metadata version.
+		"a tool that does not know the metadata version of formatted storage": {env: []string{"FORMAT_FAILS=1"}, formatted: "id",
+			runs: []string{runsKafka}},
+		"formatted storage and an exporter that does not start": {env: []string{exporter, "AGENT_FAILS=1"}, formatted: "id",
+			runs: []string{runsAgent, runsKafka}},
+		"storage of another Kafka cluster": {env: []string{"FORMAT_FAILS=1"}, formatted: "other",
+			runs: []string{runsFormat}, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			dir := t.TempDir()
-			conf := filepath.Join(dir, "custom-config")
-			g.Expect(os.Mkdir(conf, 0o700)).To(Succeed())
-			for file, text := range map[string]string{
-				"custom-config/start.sh":         strings.ReplaceAll(script("start.sh"), "/opt/kafka", dir),
-				"custom-config/server.config":    "log.dirs=/absent\nmetadata.log.dir=/absent\n",
-				"custom-config/cluster.id":       "id",
-				"custom-config/metadata.version": "4.3-IV0",
-				"java":                           fakeJava,
-			} {
-				g.Expect(os.WriteFile(filepath.Join(dir, file), []byte(text), 0o700)).To(Succeed())
+			in := newContainer(t, []string{"data"}, []string{"data"}, "data")
+			in.classpath = c.classpath
+			if c.formatted != "" {
+				in.format("data", c.formatted)
 			}
-			said := filepath.Join(dir, "said")
-			start := exec.CommandContext(t.Context(), "bash", filepath.Join(conf, "start.sh"))
-			start.Env = append(c.env, "PATH="+dir+":"+os.Getenv("PATH"), "SAID="+said)
-			out, err := start.CombinedOutput()
-			g.Expect(err != nil).To(Equal(c.fails), "%v: %s", err, out)
-			text, err := os.ReadFile(said)
-			g.Expect(err).NotTo(HaveOccurred())
-			var runs []string
-			for line := range strings.Lines(string(text)) {
-				g.Expect(line).To(ContainSubstring(" -cp " + c.classpath + dir + "/libs/* kafka."))
-				run := kafka
-				if strings.Contains(line, "StorageTool format") {
-					run = format
-				}
-				if strings.Contains(line, "-javaagent:"+dir+"/jmx-exporter/jmx_prometheus_javaagent.jar=9404:"+conf+"/metrics-config.json") {
-					run = "agent " + run
-				}
-				runs = append(runs, run)
-			}
-			g.Expect(runs).To(Equal(c.runs))
+			runs, _, err := in.start(c.env...)
+			in.Expect(err != nil).To(Equal(c.fails), "%v", err)
+			in.Expect(runs).To(Equal(c.runs))
 		})
 	}
+}
+
+func TestNodesFormatVolumesThatWereAdded(t *testing.T) {
+	c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-0")
+	c.format("data-0", "id")
+	runs, _, err := c.start()
+	c.Expect(err).NotTo(HaveOccurred())
+	c.Expect(runs).To(Equal([]string{runsFormat, runsKafka}))
+}
+
+// metadataLog are the files of a metadata log, in its log directory.
+const metadataLog = "/kafka-log1/__cluster_metadata-0/"
+
+func TestNodesMoveTheirMetadataLog(t *testing.T) {
+	for name, interrupted := range map[string]bool{"at once": false, "after an attempt that was interrupted": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-1")
+			c.write("data-0"+metadataLog+"quorum-state", "{}")
+			c.write("data-0"+metadataLog+"00.log", "records")
+			if interrupted {
+				c.write("data-1/kafka-log1/.moving/00.log", "rec")
+				c.write("data-1/kafka-log1/.moving/01.log", "old")
+			}
+			for range 2 { // a node that starts again finds nothing to move
+				_, _, err := c.start()
+				c.Expect(err).NotTo(HaveOccurred())
+				c.Expect(c.files("data-0")).To(BeEmpty())
+				c.Expect(c.files("data-1")).To(Equal(map[string]string{
+					"__cluster_metadata-0/quorum-state": "{}", "__cluster_metadata-0/00.log": "records"}))
+			}
+		})
+	}
+	t.Run("unless there is one already", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-1")
+		c.write("data-0"+metadataLog+"00.log", "old")
+		c.write("data-1"+metadataLog+"00.log", "new")
+		_, _, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(c.files("data-0")).To(HaveKeyWithValue("__cluster_metadata-0/00.log", "old"))
+		c.Expect(c.files("data-1")).To(HaveKeyWithValue("__cluster_metadata-0/00.log", "new"))
+	})
+}
+
+// files returns the files in the log directory of a volume.
+func (c *container) files(volume string) map[string]string {
+	c.t.Helper()
+	found := map[string]string{}
+	c.Expect(filepath.WalkDir(c.log(volume), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		found[strings.TrimPrefix(path, c.log(volume)+"/")] = string(text)
+		return err
+	})).To(Succeed())
+	return found
 }

@@ -29,24 +29,34 @@ for dir in "${dirs[@]}"; do
   fi
 done
 
+# What is formatted stays as it is. It is not left to Kafka to see that: during an upgrade, a node that was not restarted yet does not know
+# the new metadata version, and would not start again.
+cluster=$(cat "$conf/cluster.id")
+formatted() {
+  local dir
+  for dir in "${dirs[@]}"; do
+    [ "$(sed -n 's|^cluster\.id=||p' "$dir/meta.properties" 2>/dev/null)" = "$cluster" ] || return 1
+  done
+}
+
 # As in Kafka's own scripts, what the user adds comes first. Kafka does not read $CLASSPATH itself: -cp replaces it.
 classpath="${CLASSPATH:+$CLASSPATH:}/opt/kafka/libs/*"
-format() {
-  java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" "$@" -cp "$classpath" \
-    kafka.tools.StorageTool format --ignore-formatted --cluster-id "$(cat "$conf/cluster.id")" \
-    --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
+storage_tool() { # an agent of Java or "", then arguments
+  java -Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dlog4j2.configurationFile="$conf/log4j2.properties" ${1:+"$1"} -cp "$classpath" \
+    kafka.tools.StorageTool "${@:2}"
 }
 
 # An exporter of metrics that does not start ends Java, and must not keep Kafka down: it is tried first.
 exporter=()
 if [ "${KAFKA_JMX_EXPORTER_ENABLED:-}" = true ]; then
   exporter=("-javaagent:/opt/kafka/jmx-exporter/jmx_prometheus_javaagent.jar=9404:$conf/metrics-config.json")
+  if ! storage_tool "${exporter[0]}" random-uuid >/dev/null; then
+    echo "the exporter of metrics does not start, see above: Kafka starts without it"
+    exporter=()
+  fi
 fi
-if ! format "${exporter[@]}"; then
-  [ ${#exporter[@]} -gt 0 ] || exit 1
-  format
-  echo "the exporter of metrics does not start, see above: Kafka starts without it"
-  exporter=()
+if ! formatted; then
+  storage_tool "" format --ignore-formatted --cluster-id "$cluster" --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
 fi
 
 # A node that comes back has a new address: names are looked up again after 5 s, as long as Kubernetes' DNS lets others keep them, and not after
