@@ -202,3 +202,70 @@ func (c *container) files(volume string) map[string]string {
 	})).To(Succeed())
 	return found
 }
+
+// A node's ConfigMap changes before its pod is replaced. If the container restarts in between, it has the configuration of the next pod.
+func TestNodesUseMountedVolumesOnly(t *testing.T) {
+	log := map[string]string{"__cluster_metadata-0/00.log": "records"}
+	t.Run("a volume was added and gets the metadata log", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0"}, []string{"data-0", "data-1"}, "data-1")
+		c.write("data-0"+metadataLog+"00.log", "records")
+		_, config, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(config).To(Equal("node.id=1\nlog.dirs=" + c.log("data-0") + "\nmetadata.log.dir=" + c.log("data-0") + "\n"))
+		c.Expect(c.files("data-0")).To(Equal(log))
+		c.Expect(filepath.Join(c.dir, "data-1")).NotTo(BeADirectory())
+	})
+	t.Run("the metadata log stays on the one of two volumes that has it", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1", "data-2"}, "data-2")
+		c.write("data-1"+metadataLog+"00.log", "records")
+		_, config, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(config).To(HaveSuffix("\nlog.dirs=" + c.log("data-0") + "," + c.log("data-1") + "\nmetadata.log.dir=" + c.log("data-1") + "\n"))
+		c.Expect(c.files("data-1")).To(Equal(log))
+	})
+	t.Run("a volume was added and the metadata log stays", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0"}, []string{"data-0", "data-1"}, "data-0")
+		c.format("data-0", "id")
+		runs, config, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(runs).To(Equal([]string{runsKafka}))
+		c.Expect(config).To(HaveSuffix("\nlog.dirs=" + c.log("data-0") + "\nmetadata.log.dir=" + c.log("data-0") + "\n"))
+	})
+	t.Run("what is not mounted is cordoned", func(t *testing.T) {
+		for cordoned, left := range map[string]string{"data-1": "", "data-0,data-1": "data-0", "*": "*"} {
+			c := newContainer(t, []string{"data-0"}, []string{"data-0", "data-1"}, "data-0")
+			paths := strings.NewReplacer("data-0", c.log("data-0"), "data-1", c.log("data-1"))
+			text, err := os.ReadFile(filepath.Join(c.dir, "custom-config", "server.config"))
+			c.Expect(err).NotTo(HaveOccurred())
+			c.write("custom-config/server.config", string(text)+"cordoned.log.dirs="+paths.Replace(cordoned)+"\n")
+			_, config, err := c.start()
+			c.Expect(err).NotTo(HaveOccurred())
+			if left == "" {
+				c.Expect(config).NotTo(ContainSubstring("cordoned.log.dirs"))
+			} else {
+				c.Expect(config).To(HaveSuffix("\ncordoned.log.dirs=" + paths.Replace(left) + "\n"))
+			}
+		}
+	})
+	t.Run("all volumes were replaced", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0"}, []string{"data-1"}, "data-1")
+		c.write("data-0"+metadataLog+"00.log", "records")
+		runs, _, err := c.start()
+		c.Expect(err).To(HaveOccurred())
+		c.Expect(runs).To(BeEmpty())
+		c.Expect(c.files("data-0")).To(Equal(log))
+		c.Expect(filepath.Join(c.dir, "data-1")).NotTo(BeADirectory())
+	})
+	t.Run("it is unknown what is mounted", func(t *testing.T) {
+		for _, mounts := range []string{"", "1 1 0:1 / / rw - overlay overlay rw\n"} {
+			c := newContainer(t, nil, []string{"data-0"}, "data-0")
+			c.write("mountinfo", mounts)
+			if mounts == "" {
+				c.Expect(os.Remove(filepath.Join(c.dir, "mountinfo"))).To(Succeed())
+			}
+			runs, _, err := c.start()
+			c.Expect(err).NotTo(HaveOccurred())
+			c.Expect(runs).To(Equal([]string{runsFormat, runsKafka}))
+		}
+	})
+}

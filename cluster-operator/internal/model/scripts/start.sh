@@ -13,11 +13,48 @@ for fact in ${KAFKA_PLACEMENT:-}; do
   done
 done
 
-property() { sed -n "s|^$1=||p" "$conf/server.config" | tail -n 1; }
+config=$conf/server.config
+property() { sed -n "s|^$1=||p" "$config" | tail -n 1; }
+
+# mounted reports whether the volume of a log directory is mounted. The configuration may already be that of the next pod, which has other
+# volumes than this one: what is written where no volume is mounted is lost. The list of mounts counts if the configuration is in it.
+mounts=' '
+while read -r _ _ _ _ at _; do mounts+="$at "; done </proc/self/mountinfo || true
+mounted() { [[ $mounts != *" $conf "* || $mounts == *" ${1%/*} "* ]]; }
+# only_mounted prints those of a list of log directories whose volumes are mounted.
+only_mounted() {
+  local dir all list=
+  IFS=, read -ra all <<<"$1"
+  for dir in "${all[@]}"; do
+    if mounted "$dir"; then list+=${list:+,}$dir; fi
+  done
+  echo "$list"
+}
+metadata=$(property metadata.log.dir)
+wanted=$(property log.dirs)
+present=$(only_mounted "$wanted")
+IFS=, read -ra dirs <<<"$present"
+if [ "$present" != "$wanted" ]; then
+  echo "of the log directories $wanted, those in volumes of this pod are used until it is replaced: ${present:-none}"
+  [ -n "$present" ] || exit 1
+  if ! mounted "$metadata"; then
+    metadata=${dirs[0]}
+    for dir in "${dirs[@]}"; do
+      if [ -d "$dir/__cluster_metadata-0" ]; then metadata=$dir; fi
+    done
+  fi
+  cordoned=$(property cordoned.log.dirs)
+  [ "$cordoned" = '*' ] || cordoned=$(only_mounted "$cordoned")
+  config=/tmp/server.config
+  {
+    sed '/^log\.dirs=/d; /^metadata\.log\.dir=/d; /^cordoned\.log\.dirs=/d' "$conf/server.config"
+    echo "log.dirs=$present"
+    echo "metadata.log.dir=$metadata"
+    [ -z "$cordoned" ] || echo "cordoned.log.dirs=$cordoned"
+  } >"$config"
+fi
 
 # The metadata log may have been moved to another volume. Its only copy may be the one on the old volume.
-metadata=$(property metadata.log.dir)
-IFS=, read -ra dirs <<<"$(property log.dirs)"
 for dir in "${dirs[@]}"; do
   if [ "$dir" != "$metadata" ] && [ -d "$dir/__cluster_metadata-0" ] && [ ! -d "$metadata/__cluster_metadata-0" ]; then
     echo "moving the metadata log from $dir to $metadata"
@@ -56,11 +93,11 @@ if [ "${KAFKA_JMX_EXPORTER_ENABLED:-}" = true ]; then
   fi
 fi
 if ! formatted; then
-  storage_tool "" format --ignore-formatted --cluster-id "$cluster" --release-version "$(cat "$conf/metadata.version")" --config "$conf/server.config"
+  storage_tool "" format --ignore-formatted --cluster-id "$cluster" --release-version "$(cat "$conf/metadata.version")" --config "$config"
 fi
 
 # A node that comes back has a new address: names are looked up again after 5 s, as long as Kubernetes' DNS lets others keep them, and not after
 # Java's 30 s.
 # shellcheck disable=SC2086
 exec java -Dsun.net.inetaddr.ttl=5 ${KAFKA_HEAP_OPTS:-} ${KAFKA_JVM_PERFORMANCE_OPTS:-} ${STRIMZI_JAVA_SYSTEM_PROPERTIES:-} \
-  -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp "${exporter[@]}" ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$conf/server.config"
+  -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp "${exporter[@]}" ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$config"
