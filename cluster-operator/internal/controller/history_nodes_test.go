@@ -359,13 +359,16 @@ func claims(pod *corev1.Pod) []string {
 	return names
 }
 
-// judgeClaimGoes checks that no pod mounts a claim that is deleted, and that no StrimziPodSet lists a pod that will.
+// judgeClaimGoes checks that no pod mounts a claim that is deleted, that no StrimziPodSet lists a pod that will, and that a node that left
+// holds nothing.
 func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 	h.t.Helper()
+	left := true
 	for _, key := range sortedKeys(s.objects) {
+		var pods []*corev1.Pod
 		switch o := s.objects[key].object().(type) {
 		case *corev1.Pod:
-			if slices.Contains(claims(o), claim.Name) {
+			if pods = append(pods, o); slices.Contains(claims(o), claim.Name) {
 				h.failf("volume %s in %s is deleted while pod %s runs with it", claim.Name, s.id, key.Name)
 			}
 		case *podset.StrimziPodSet:
@@ -373,11 +376,17 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 				continue // runPods creates no pods for it
 			}
 			for _, pod := range h.podsOf(o) {
-				if slices.Contains(claims(pod), claim.Name) {
+				if pods = append(pods, pod); slices.Contains(claims(pod), claim.Name) {
 					h.failf("volume %s in %s is deleted, which pod %s is made with", claim.Name, s.id, pod.Name)
 				}
 			}
 		}
+		left = left && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return strings.HasSuffix(claim.Name, "-"+pod.Name) })
+	}
+	if left {
+		id, err := facts.NodeID(claim.Name)
+		h.must(err)
+		h.judgeLeaves(id)
 	}
 }
 

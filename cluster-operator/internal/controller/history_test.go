@@ -449,15 +449,21 @@ func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1
 
 // topicBetweenLooks makes all brokers report no replicas at the next request, and replicas of a new topic after it.
 func (h *history) topicBetweenLooks() {
-	fill := func(n int) map[int32]int {
-		all := map[int32]int{}
-		for id := range int32(20) {
-			all[id] = n
-		}
-		return all
+	none := map[int32]int{}
+	for id := range int32(20) {
+		none[id] = 0
 	}
-	h.brokers.replicas, h.brokers.err = fill(0), nil
-	h.brokers.afterLook = func() { h.brokers.replicas = fill(1) }
+	h.brokers.replicas, h.brokers.err = none, nil
+	h.brokers.afterLook = func() {
+		h.brokers.replicas = maps.Clone(none)
+		for s := range h.foreign {
+			for key := range s.objects {
+				if id, err := facts.NodeID(key.Name); err == nil && key.Kind == "Pod" {
+					h.brokers.replicas[id] = 1 // a broker that stopped gets no replica with data
+				}
+			}
+		}
+	}
 }
 
 // accident deletes or edits a random object that the operator made. It spares volumes and the Secrets of CAs: deleting these would be the

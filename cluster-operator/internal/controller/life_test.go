@@ -132,6 +132,36 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	}
 }
 
+// A topic that is made after the last look may get a replica on a broker before it stops. Its volume stays until the replica was moved.
+func TestTheVolumeOfABrokerThatLeftWaitsForItsReplicas(t *testing.T) {
+	w := newWorld(t)
+	brokers := nodePool("brokers", 3, v1.RoleBroker)
+	brokers.Spec.Storage.DeleteClaim = new(true)
+	w.create(newKafka(), brokers, nodePool("controllers", 1, v1.RoleController))
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 0}
+	w.reconcile()
+	w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
+	w.reconcile()
+	w.Expect(w.pods("brokers")).To(HaveLen(2))
+	kept := func(why string) {
+		t.Helper()
+		w.reconcile()
+		w.keepsClaims("brokers", 3)
+		w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", ContainSubstring(why)))))
+	}
+	w.brokers.replicas[2] = 1
+	kept("The PersistentVolumeClaims of removed node 2 are not deleted yet: broker 2 holds 1 replicas of partitions")
+	w.brokers.err = errors.New("no broker answers")
+	kept("because Kafka did not answer")
+	w.brokers.replicas[2], w.brokers.err = 0, nil
+	w.reconcile()
+	claim := &corev1.PersistentVolumeClaim{}
+	err := w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "data-my-cluster-brokers-2"}, claim)
+	w.Expect(err != nil || claim.DeletionTimestamp != nil).To(BeTrue(), "%v", err)
+	w.Expect(client.IgnoreNotFound(err)).To(Succeed())
+	w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "VolumesKept")))
+}
+
 func TestTheMetadataVersionWaitsForNodesOfARemovedPool(t *testing.T) {
 	w := newWorld(t)
 	k := newKafka()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -25,6 +26,7 @@ import (
 
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
 func (p *pass) prune(ctx context.Context) error {
+	p.findFull(ctx)
 	return p.each(func(s *site) error {
 		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil || !p.planned {
 			return err
@@ -79,13 +81,46 @@ func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
 	case *corev1.ConfigMap:
 		return p.podGone(key.Name)
 	case *corev1.PersistentVolumeClaim:
-		return o.Annotations[v1.AnnotationDeleteClaim] == "true" && !p.keepsClaim(o) && p.noPodUses(s, key.Name)
+		return p.unused(s, o) && !p.full[p.podOf(o)]
 	case *podset.StrimziPodSet:
 		return len(o.Spec.Pods) == 0 || !p.lists(o)
 	case *corev1.Service, *networkingv1.Ingress, *networkingv1.NetworkPolicy, *policyv1.PodDisruptionBudget: // which a provider may plan
 		return p.input.Stretch == nil || p.planned
 	}
 	return true
+}
+
+// unused reports whether a claim is to be deleted with its node, and nothing can write to its volume any more.
+func (p *pass) unused(s *site, claim *corev1.PersistentVolumeClaim) bool {
+	return claim.Annotations[v1.AnnotationDeleteClaim] == "true" && !p.keepsClaim(claim) && p.noPodUses(s, claim.Name)
+}
+
+// findFull finds the nodes that left, and whose volumes may not be deleted yet: a topic may have been made after the last look at what a
+// broker holds, and have got a replica there before the broker stopped.
+func (p *pass) findFull(ctx context.Context) {
+	left, wanted := map[int32]string{}, p.wantedPods()
+	for _, s := range p.sites {
+		for _, name := range s.claims {
+			claim := s.facts.Claim(name)
+			id, err := facts.NodeID(name)
+			if pod := p.podOf(claim); err == nil && !wanted[pod] && claim.DeletionTimestamp == nil && p.unused(s, claim) {
+				left[id] = pod
+			}
+		}
+	}
+	if len(left) == 0 || p.forced() {
+		return
+	}
+	p.full = map[string]bool{}
+	ids := slices.Sorted(maps.Keys(left))
+	holdings, _ := p.holdings(ctx, ids, true)
+	for _, id := range ids {
+		if why := holdings.Holds(id); why != "" {
+			p.full[left[id]] = true
+			p.requeueAfter(time.Minute) // nothing reports that it is empty now
+			p.warn("VolumesKept", fmt.Sprintf("The PersistentVolumeClaims of removed node %d are not deleted yet: %s", id, why))
+		}
+	}
 }
 
 // keepsClaim reports whether the pool of a volume wants its claim to be kept by now. If the node leaves in the same pass, the annotation of
