@@ -28,6 +28,9 @@ type leftVolumes struct {
 
 // checkLeftVolumes looks for volumes of an earlier Kafka that the wanted nodes would not use: they would start without its data.
 func (p *pass) checkLeftVolumes() error {
+	if p.new {
+		return nil // they have no data
+	}
 	left := p.leftVolumes()
 	for _, name := range slices.Sorted(maps.Keys(left.reported)) {
 		p.warnOf(name, "KafkaStorage", fmt.Sprintf("Nodes do not use %s of earlier nodes of their ids: .spec.storage of KafkaNodePool %s/%s "+

@@ -40,6 +40,8 @@ type pass struct {
 	// sites are the Kubernetes clusters that can be read, home first.
 	sites  []*site
 	listed []facts.ListedPod
+	// new reports that no node has run yet: whatever was written for nodes can still change.
+	new bool
 	// unlisted are the nodes that exist although no StrimziPodSet lists them.
 	unlisted []topology.Node
 	input    model.Input

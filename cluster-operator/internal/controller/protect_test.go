@@ -112,7 +112,8 @@ func TestAVolumeThatCantGrowIsTakenBack(t *testing.T) {
 	w.Expect(w.conditions()).NotTo(Or(refused, blockedBy("size")))
 }
 
-// loseKafka deletes the Kafka and pools of it, as a user does, and everything but volumes, as the garbage collector does.
+// loseKafka deletes the Kafka and pools of it, as a user does, and everything but volumes, as the garbage collector does. The volumes have
+// data.
 func (w *world) loseKafka(pools ...string) {
 	w.t.Helper()
 	for _, name := range pools {
@@ -122,7 +123,9 @@ func (w *world) loseKafka(pools ...string) {
 	w.get(k, "my-cluster")
 	w.Expect(w.k8s.Delete(w.t.Context(), k)).To(Succeed())
 	for key, o := range w.everything() {
-		if key.Kind != "PersistentVolumeClaim" {
+		if key.Kind == "PersistentVolumeClaim" {
+			w.bind(key.Name)
+		} else {
 			w.Expect(client.IgnoreNotFound(w.k8s.Delete(w.t.Context(), o))).To(Succeed())
 		}
 	}

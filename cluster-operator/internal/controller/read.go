@@ -58,6 +58,9 @@ func (p *pass) read(ctx context.Context) error {
 		return err
 	}
 	p.giveUp(ctx)
+	if p.new, err = p.isNew(ctx); err != nil {
+		return err
+	}
 	p.unlisted = p.findUnlisted()
 	return nil
 }

@@ -47,6 +47,9 @@ func (p *pass) existingIDs() map[int32]bool {
 // findUnlisted returns the nodes that were made and that no StrimziPodSet lists, because somebody deleted the set or edited its list. A
 // change that is rejected for a running node, such as the removal of a broker with partitions, is rejected for these as well.
 func (p *pass) findUnlisted() []topology.Node {
+	if p.new {
+		return nil
+	}
 	known := p.existingIDs()
 	var nodes []topology.Node
 	for _, s := range p.sites {
@@ -163,6 +166,9 @@ func (s *site) findClaims() []string {
 
 // voters returns the ids of the controllers that the existing nodes are configured with.
 func (p *pass) voters() []int32 {
+	if p.new {
+		return nil
+	}
 	var voters []int32
 	for _, s := range p.sites {
 		for _, o := range s.facts.Objects {

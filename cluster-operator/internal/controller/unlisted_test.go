@@ -1,21 +1,37 @@
 package controller
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// loseSet does to the StrimziPodSet of a pool what somebody may do by mistake.
+// loseSet does to the StrimziPodSet of a pool what somebody may do by mistake. Its nodes ran.
 func (w *world) loseSet(pool, how string) {
 	w.t.Helper()
+	for key := range w.everything() {
+		if key.Kind == "PersistentVolumeClaim" {
+			w.bind(key.Name)
+		}
+	}
 	set := &podset.StrimziPodSet{}
 	w.get(set, "my-cluster-"+pool)
 	switch how {
@@ -210,4 +226,93 @@ func TestAVolumeIsKeptIfItsPoolSaysSoByNow(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.podNames("brokers")).To(HaveLen(1))
 	w.keepsClaims("brokers", 2)
+}
+
+// A Kafka of which no node was ever made is as new: its user may correct what was written for its nodes, such as the voters.
+func TestWhatNeverRanCanBeCorrected(t *testing.T) {
+	begin := func(t *testing.T) *world {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("controllers", 5, v1.RoleController), nodePool("data", 3, v1.RoleBroker))
+		live := w.r.Live
+		k8s, ok := w.k8s.(client.WithWatch)
+		w.Expect(ok).To(BeTrue())
+		w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
+			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+				text, err := json.Marshal(o)
+				if err == nil && strings.Contains(string(text), `"name":"data-my-cluster-data-`) {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "", errors.New("exceeded quota"))
+				}
+				return errors.Join(err, c.Apply(ctx, o, opts...))
+			}})
+		w.pass("exceeded quota")
+		w.Expect(w.config("my-cluster-controllers-4")).To(ContainSubstring("4@my-cluster-controllers-4"))
+		w.change("controllers", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 })
+		w.r.Live = live
+		return w
+	}
+	t.Run("at once", func(t *testing.T) {
+		w := begin(t)
+		w.reconcile()
+		w.Expect(w.podNames("controllers")).To(HaveLen(3))
+		w.Expect(w.podNames("data")).To(HaveLen(3))
+		w.Expect(w.config("my-cluster-controllers-2")).NotTo(ContainSubstring("3@my-cluster-controllers-3"))
+	})
+	for name, happens := range map[string]func(*world){
+		"but not if the cache does not show a StrimziPodSet yet": func(w *world) {
+			w.create(&podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-controllers",
+				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &podset.StrimziPodSetSpec{
+				Selector: metav1.LabelSelector{}, Pods: []runtime.RawExtension{}}})
+			w.r.Cache = withoutSets{w.r.Cache}
+		},
+		"but not if a volume may have data": func(w *world) { w.bind("data-my-cluster-controllers-4") },
+		"but not if Kafka has reported something": func(w *world) {
+			k := &v1.Kafka{}
+			w.get(k, "my-cluster")
+			k.Status.KafkaMetadataVersion = "4.3-IV0"
+			w.Expect(w.k8s.Status().Update(w.t.Context(), k)).To(Succeed())
+		},
+		"but not if there is a pod": func(w *world) {
+			w.create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-controllers-4",
+				Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "controllers"}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "kafka", Image: "kafka"}}}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := begin(t)
+			happens(w)
+			_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+			t.Log(err) // the caches that are behind make it fail
+			w.Expect(w.config("my-cluster-controllers-2")).To(ContainSubstring("4@my-cluster-controllers-4"))
+			w.Expect(w.conditions()).To(ContainElement(HaveField("Message",
+				ContainSubstring("the voters of the controller quorum can't change while the cluster runs (nodes 3, 4)"))))
+		})
+	}
+}
+
+// pass runs a pass that fails.
+func (w *world) pass(why string) {
+	w.t.Helper()
+	_, err := w.r.Reconcile(w.t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).To(MatchError(ContainSubstring(why)))
+}
+
+// bind gives claims a volume, as their provisioner does.
+func (w *world) bind(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		claim := &corev1.PersistentVolumeClaim{}
+		w.get(claim, name)
+		claim.Status.Phase = corev1.ClaimBound
+		w.Expect(w.k8s.Status().Update(w.t.Context(), claim)).To(Succeed())
+	}
+}
+
+// withoutSets is a cache that shows no StrimziPodSet.
+type withoutSets struct{ client.Reader }
+
+func (w withoutSets) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, sets := list.(*podset.StrimziPodSetList); sets {
+		return nil
+	}
+	return w.Reader.List(ctx, list, opts...)
 }
