@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -202,7 +203,8 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.blocked(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot be resized: %v", claim.Name, err), false)
+			p.blocked(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot %s: %v", claim.Name,
+				changeOf(has, claim), err), !quota(err))
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
 			if outcome, err = s.applier.Apply(ctx, asIs, live); rejected(err) {
@@ -217,6 +219,29 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 		}
 	}
 	return outcome, err
+}
+
+// changeOf names what is to change about a claim.
+func changeOf(has, wanted *corev1.PersistentVolumeClaim) string {
+	class, reclassed := "", false
+	if wants, is := wanted.Spec.VolumeAttributesClassName, has.Spec.VolumeAttributesClassName; wants != nil {
+		class, reclassed = *wants, is == nil || *is != *wants
+	}
+	grows := wanted.Spec.Resources.Requests.Storage().Cmp(*has.Spec.Resources.Requests.Storage()) > 0
+	switch {
+	case reclassed && grows:
+		return "be resized, or get the volumeAttributesClass " + class
+	case reclassed:
+		return "get the volumeAttributesClass " + class
+	case grows:
+		return "be resized"
+	}
+	return "be changed"
+}
+
+// quota reports whether the API server rejects an object because of a ResourceQuota, which may have room later.
+func quota(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "quota")
 }
 
 // rejected reports whether the API server rejects an object as it is.

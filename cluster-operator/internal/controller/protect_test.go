@@ -1,12 +1,16 @@
 package controller
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -103,13 +107,43 @@ func TestAVolumeThatCantGrowIsTakenBack(t *testing.T) {
 			Metadata: &v1.MetadataTemplate{Labels: map[string]string{"team": "a"}}}}
 	})
 	w.reconcile()
-	refused := ContainElement(HaveField("Reason", "PvcResizingWarning"))
+	refused := ContainElement(And(HaveField("Reason", "PvcResizingWarning"),
+		HaveField("Message", HavePrefix("PVC data-my-cluster-pool-0 cannot be resized: "))))
 	w.Expect(w.conditions()).To(refused)
+	w.kubelet("pool")
+	w.reconcile()
+	isStalled := ContainElement(And(HaveField("Type", "Stalled"), HaveField("Status", "True")))
+	w.Expect(w.pool("pool").Status.Conditions).To(isStalled, "its StorageClass has to be changed")
 	w.get(claim, "data-my-cluster-pool-0")
 	w.Expect(claim.Labels).To(HaveKeyWithValue("team", "a"), "the rest of the change is made")
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Size = "1Gi" })
 	w.reconcile()
 	w.Expect(w.conditions()).NotTo(Or(refused, blockedBy("size")))
+	w.Expect(w.pool("pool").Status.Conditions).NotTo(isStalled)
+}
+
+func TestAMessageNamesWhatAVolumeCantGet(t *testing.T) {
+	claim := func(size, class string) *corev1.PersistentVolumeClaim {
+		c := &corev1.PersistentVolumeClaim{}
+		c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}
+		if class != "" {
+			c.Spec.VolumeAttributesClassName = &class
+		}
+		return c
+	}
+	g := NewWithT(t)
+	g.Expect(changeOf(claim("1Gi", "a"), claim("2Gi", "a"))).To(Equal("be resized"))
+	g.Expect(changeOf(claim("1Gi", "a"), claim("1Gi", "b"))).To(Equal("get the volumeAttributesClass b"))
+	g.Expect(changeOf(claim("1Gi", ""), claim("2Gi", "b"))).To(Equal("be resized, or get the volumeAttributesClass b"))
+	g.Expect(changeOf(claim("1Gi", "a"), claim("1Gi", ""))).To(Equal("be changed"))
+}
+
+func TestAVolumeThatWaitsForAQuotaIsNotStalled(t *testing.T) {
+	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
+	g := NewWithT(t)
+	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("exceeded quota: storage, requested: 1Gi")))).To(BeTrue())
+	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("only dynamically provisioned pvc can be resized")))).To(BeFalse())
+	g.Expect(quota(apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "quota", nil))).To(BeFalse())
 }
 
 // loseKafka deletes the Kafka and pools of it, as a user does, and everything but volumes, as the garbage collector does. The volumes have
