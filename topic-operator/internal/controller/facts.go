@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,8 +14,11 @@ import (
 
 // gather collects the facts that need no read of the topic from Kafka. The claimants are those of newer, if it is set.
 func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error {
-	o := r.object(ctx, p.kt, p.facts.Object.Vanished)
+	o, err := r.object(ctx, p.kt, p.facts.Object.Vanished)
 	p.facts = ownership.Facts{Object: o, Rules: r.options.Ownership}
+	if err != nil {
+		return err
+	}
 	if !o.Selected || !o.Managed || o.Paused && !p.deleting() || o.Deleting && !o.Held && !o.Vanished {
 		return nil // the other facts do not matter
 	}
@@ -22,39 +26,51 @@ func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error 
 	r.reportUnprotected(p)
 	p.facts.Violation = r.options.Violation(o.Key.Namespace, o.Topic())
 	if newer != nil && newer.topic == o.Topic() {
-		p.facts.Others = r.others(ctx, p, newer.claimants)
-		return nil
+		p.facts.Others, err = r.others(ctx, p, newer.claimants)
+		return err
 	}
 	claimants, err := r.options.Claims.Of(ctx, o.Topic())
 	if err == nil {
-		p.facts.Others = r.others(ctx, p, claimants)
+		p.facts.Others, err = r.others(ctx, p, claimants)
 	}
 	return err
 }
 
-// object returns the facts about the object of a pass, including those that the operator remembers.
-func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished bool) ownership.Object {
+// object returns the facts about the object of a pass, including those that the operator remembers. It returns withheld if it is unknown
+// whether the object is managed, and the decision depends on that.
+func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished bool) (ownership.Object, error) {
 	o := ownership.ObjectOf(kt, r.options.Selects(kt.Labels))
 	o.Vanished = vanished
-	o.Doubtful = r.doubtful(ctx, kt)
+	doubtful, err := r.doubtful(ctx, kt)
+	o.Doubtful = doubtful || err != nil
 	o.Settled = r.memory.wasDeleted(o.TopicID)
 	if made := r.memory.madeFor(kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
 		o.Made = made // a status with another topic, such as one from a backup, takes precedence, since the rivals are those of its topic
 	}
-	return o
+	if depends := o.Selected && o.Managed && (!o.Deleting || o.Held) && !vanished; err != nil && depends {
+		return o, &withheld{err}
+	}
+	return o, nil
 }
 
-// others returns the other claimants of the pass's topic.
-func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTopic) []ownership.Claimant {
+// others returns the other claimants of the pass's topic. It returns withheld if it is unknown whether one of them is managed: that one may
+// own the topic.
+func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTopic) ([]ownership.Claimant, error) {
 	var others []ownership.Claimant
 	for i := range claimants {
 		kt := &claimants[i]
-		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) || r.released(kt) || r.doubtful(ctx, kt) {
+		if client.ObjectKeyFromObject(kt) == p.key || !kt.IsManaged() || !r.options.Selects(kt.Labels) || r.released(kt) {
+			continue
+		}
+		switch unmanaged, err := r.doubtful(ctx, kt); {
+		case err != nil:
+			return nil, &withheld{fmt.Errorf("KafkaTopic %s, which claims the same topic, may be unmanaged: %w", client.ObjectKeyFromObject(kt), err)}
+		case unmanaged:
 			continue
 		}
 		others = append(others, ownership.ClaimantOf(kt, r.options.Violation(kt.Namespace, ownership.ClaimedName(kt)) != ""))
 	}
-	return others
+	return others, nil
 }
 
 // released reports whether the operator released an object that another finalizer still holds: such an object claims nothing.

@@ -25,7 +25,7 @@ func (w *model) converge() {
 		w.clusters[i].memory.Lag(nil)
 	}
 	for _, o := range w.operators {
-		o.mute, o.noLease = false, false
+		o.mute, o.noLease, o.denied = false, false, false
 		w.lead(o, o.index)
 		if id := o.process.guard.Current().ID; id != "" && id != o.clusterID() {
 			w.start(o, o.process.events, false) // a guard that found another cluster at its start accepts no other one

@@ -36,6 +36,8 @@ type modelOperator struct {
 	mutes int
 	// noLease reports whether the operator's Lease is deleted; the next election creates it again.
 	noLease bool
+	// denied reports whether the API server refuses the operator's dry runs.
+	denied bool
 }
 
 func (o *modelOperator) name() string { return string("AB"[o.index]) }
@@ -85,6 +87,12 @@ func (s *modelSchema) KeepsClusterID() bool { return !s.p.drops }
 func (s *modelSchema) DroppedClusterID() { s.p.drops = s.p.w.config.plant != plantedDeaf }
 
 func (s *modelSchema) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) {
+	switch {
+	case s.p.op.denied && s.p.w.config.plant == plantedDismissive:
+		return false, nil
+	case s.p.op.denied:
+		return false, errModelTimeout
+	}
 	return !s.p.w.server.prunes || s.p.w.config.plant == plantedTrusting, nil
 }
 

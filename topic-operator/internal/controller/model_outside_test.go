@@ -109,6 +109,13 @@ func (w *model) define(prunes bool) {
 	w.tell("a CustomResourceDefinition is applied that drops fields: %t", prunes)
 }
 
+// deny makes the API server refuse the dry runs that ask whether it keeps spec.managed, as an admission webhook may, or answer them again.
+func (w *model) deny(s modelStep) {
+	o := w.operators[s.who%2]
+	o.denied = pick(s.arg, 0, true, true, false)
+	w.tell("the API server refuses the dry runs of operator %s: %t", o.name(), o.denied)
+}
+
 // immigrate creates an object that comes from another Kafka cluster, with its status.
 func (w *model) immigrate(s modelStep) {
 	key, to := modelKeys[s.key], s.who%2

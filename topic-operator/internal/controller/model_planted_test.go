@@ -25,6 +25,8 @@ const (
 	plantedNoLease = "nobody asks who leads"
 	// plantedTrusting: the operator trusts spec.managed even if the API server drops the field.
 	plantedTrusting = "spec.managed is believed in"
+	// plantedDismissive: without an answer whether the API server keeps spec.managed, an object counts as unmanaged.
+	plantedDismissive = "no answer about spec.managed means no"
 	// plantedDeaf: the operator does not notice that the API server drops the clusterId.
 	plantedDeaf = "nobody notices that the clusterId is dropped"
 	// plantedGullible: a first clusterId is stored even over another one.
@@ -63,6 +65,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedForgetful:   {throttleKey + "="},
 		plantedGreedy:      {"never named"},
 		plantedTrusting:    {"before spec.managed was dropped"},
+		plantedDismissive:  {"claims too by now"},
 		plantedDeaf:        {"no end of writing"},
 		plantedReleased:    {"has no topic", "is ready: false", " releases "},
 	} {

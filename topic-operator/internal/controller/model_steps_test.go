@@ -104,6 +104,7 @@ func init() { // avoids an initialization cycle
 		{name: "lease", weight: 1, run: (*model).lease, fault: true},
 		{name: "usurp", weight: 1, run: (*model).usurp, fault: true},
 		{name: "vanish", weight: 1, run: (*model).vanish, fault: true},
+		{name: "deny", weight: 1, run: (*model).deny, fault: true},
 	}
 }
 

@@ -53,39 +53,97 @@ func TestTheAnnotationCountsWhileSpecManagedIsDropped(t *testing.T) {
 }
 
 func TestAnObjectThatWasUnmanagedStaysSoWhileSpecManagedIsDropped(t *testing.T) {
-	for name, d := range map[string]*dropping{"dropped": {managed: true}, "unknown": {err: errors.New("no answer")}} {
-		t.Run(name, func(t *testing.T) {
-			w := newDroppingWorld(t, d)
-			w.unmanagedOnce("a")
-			w.pass("a")
-			w.Expect(w.kafka.config("a")).To(HaveKey("k"))
-			w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged))
-			w.Expect(w.sink.took()).To(ContainElement(And(HavePrefix("Warning Unmanaged: "), ContainSubstring(`strimzi.io/managed="true"`))))
-			w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("stays unmanaged")))
-			w.pass("a")
-			w.Expect(w.sink.took()).To(BeEmpty(), "it was told")
-			w.update("a", abandon)
-			w.pass("a")
-			w.update("a", manage)
-			w.pass("a")
-			w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged), "the annotation says nothing about spec.managed")
+	w := newDroppingWorld(t, &dropping{managed: true})
+	w.unmanagedOnce("a")
+	w.pass("a")
+	w.Expect(w.kafka.config("a")).To(HaveKey("k"))
+	w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged))
+	w.Expect(w.sink.took()).To(ContainElement(And(HavePrefix("Warning Unmanaged: "), ContainSubstring(`strimzi.io/managed="true"`))))
+	w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("stays unmanaged")))
+	w.pass("a")
+	w.Expect(w.sink.took()).To(BeEmpty(), "it was told")
+	w.update("a", abandon)
+	w.pass("a")
+	w.update("a", manage)
+	w.pass("a")
+	w.Expect(w.get("a").Status.Conditions).To(HaveExactElements(staysUnmanaged), "the annotation says nothing about spec.managed")
 
+	w.delete("a")
+	for range 2 { // the second pass reads the first one's report
+		w.r.memory = newMemory(w.clock.now)
+		w.pass("a")
+		w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		w.Expect(w.get("a").Status.Conditions).To(ContainElements(
+			And(HaveField("Reason", v1.ReasonNotReadyForDeletion), HaveField("Message", ContainSubstring("drops spec.managed"))),
+			staysUnmanaged))
+	}
+	w.update("a", annotation(v1.AnnotationManaged, "false"))
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+func TestWhileItIsUnknownWhetherAnObjectIsManagedNothingIsChanged(t *testing.T) {
+	d := &dropping{err: errors.New("no answer")}
+	w := newDroppingWorld(t, d)
+	w.unmanagedOnce("a")
+	for range 2 {
+		_, err := w.tryPass(t.Context(), "a")
+		w.Expect(err).To(MatchError(ContainSubstring("no answer")))
+		w.Expect(w.kafka.config("a")).To(HaveKey("k"))
+		w.Expect(w.get("a")).To(haveConditions("Unmanaged=True UnmanagedBySpec: spec.managed is false"))
+	}
+	w.delete("a")
+	_, err := w.tryPass(t.Context(), "a")
+	w.Expect(err).To(MatchError(ContainSubstring("no answer")))
+	w.update("a", annotation(v1.AnnotationManaged, "false"))
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse(), "the annotation is an answer")
+	w.Expect(w.kafka.get("a")).NotTo(BeNil())
+}
+
+// A handover: b is managed again, then a is deleted. Without an answer of the API server, b may be managed or not.
+func TestWhileItIsUnknownWhetherARivalIsManagedNothingIsChanged(t *testing.T) {
+	for name, fails := range map[string]func(w *world, d *dropping, err error){
+		"from the start": func(_ *world, d *dropping, err error) { d.err = err },
+		"before the call": func(w *world, d *dropping, err error) {
+			w.r.options.Claims = &blindListed{w.r.options.Claims} // a watch that has not shown b yet
+			w.kafka.waiting(func(string, string) { d.err = err })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &dropping{}
+			w := newDroppingWorld(t, d)
+			w.ready("a", named("t"))
+			w.create("b", named("t"), managed(false))
+			w.pass("b")
+			w.update("b", func(kt *v1.KafkaTopic) { kt.Spec.Managed = nil })
+			fails(w, d, errors.New("the webhook does not answer"))
+			w.update("a", config("k", `1`))
+			_, err := w.tryPass(t.Context(), "a")
+			w.Expect(err).To(MatchError(And(ContainSubstring("KafkaTopic "+w.ns+"/b"), ContainSubstring("webhook does not answer"))))
+			w.Expect(w.kafka.config("t")).To(BeEmpty())
+
+			d.err = nil
 			w.delete("a")
-			for range 2 { // the second pass reads the first one's report
-				w.r.memory = newMemory(w.clock.now)
-				w.pass("a")
-				w.Expect(w.kafka.get("a")).NotTo(BeNil())
-				w.Expect(w.get("a").Status.Conditions).To(ContainElements(
-					And(HaveField("Reason", v1.ReasonNotReadyForDeletion), HaveField("Message", ContainSubstring("drops spec.managed"))),
-					staysUnmanaged))
-			}
-			w.update("a", annotation(v1.AnnotationManaged, "false"))
+			fails(w, d, errors.New("the webhook does not answer"))
+			_, err = w.tryPass(t.Context(), "a")
+			w.Expect(err).To(MatchError(ContainSubstring("webhook does not answer")))
+			w.Expect(w.kafka.get("t")).NotTo(BeNil())
+
+			w.kafka.waiting(nil)
+			d.err = nil
 			w.pass("a")
 			w.Expect(w.exists("a")).To(BeFalse())
-			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+			w.Expect(w.kafka.get("t")).NotTo(BeNil(), "b manages it")
 		})
 	}
 }
+
+// blindListed finds no claimants in the cache.
+type blindListed struct{ Claims }
+
+func (*blindListed) Of(context.Context, string) ([]v1.KafkaTopic, error) { return nil, nil }
 
 func TestAnObjectThatIsManagedAgainIsManaged(t *testing.T) {
 	w := newDroppingWorld(t, &dropping{})

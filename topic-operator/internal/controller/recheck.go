@@ -52,6 +52,8 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 			return &withheld{ctx.Err()} // the caller gave up, or the operator is stopping
 		}
 		began := r.options.Now()
+		call, cancel := context.WithTimeout(call, maxAgeOfFacts) // a request that hangs would hold up the other changes of the batch
+		defer cancel()
 		if err := r.options.Leads(call); err != nil {
 			return &withheld{err}
 		}
@@ -59,11 +61,14 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 		if err != nil {
 			return &withheld{err}
 		}
-		if age := r.options.Now().Sub(began); age > maxAgeOfFacts {
-			return &withheld{fmt.Errorf("the API server's answer is %s old", age)}
-		}
-		if !r.holds(call, &was, d, object, claimants) {
+		switch holds, err := r.holds(call, &was, d, object, claimants); {
+		case err != nil:
+			return err
+		case !holds:
 			return &changed{topic: d.Topic, object: object, claimants: claimants}
+		}
+		if age := r.options.Now().Sub(began); age > maxAgeOfFacts { // last, since each of the requests above may take long
+			return &withheld{fmt.Errorf("the API server's answer is %s old", age)}
 		}
 		return nil
 	}
@@ -81,27 +86,32 @@ func (r *Reconciler) mayCreate(ctx context.Context, p *pass, d ownership.Decisio
 }
 
 // holds reports whether the decision of a pass stays the same with the current objects of the API server.
-func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision, object *v1.KafkaTopic, claimants []v1.KafkaTopic) bool {
+func (r *Reconciler) holds(ctx context.Context, was *pass, d ownership.Decision, object *v1.KafkaTopic, claimants []v1.KafkaTopic) (
+	holds bool, err error) {
 	facts := was.facts
 	switch {
 	case was.facts.Object.Vanished:
 		if object != nil {
-			return false // an object with the same name exists again, and may claim the topic
+			return false, nil // an object with the same name exists again, and may claim the topic
 		}
 	case object == nil || object.UID != was.kt.UID:
-		return false
+		return false, nil
 	case d.Action != ownership.Delete && object.Generation != was.kt.Generation:
-		return false // the specification requests something else
+		return false, nil // the specification requests something else
 	case d.Action != ownership.Delete && r.options.UseFinalizers && !ownership.HasFinalizer(object):
-		return false // the object was deletable without its topic
+		return false, nil // the object was deletable without its topic
 	default:
-		facts.Object = r.object(ctx, object, was.facts.Object.Vanished)
+		if facts.Object, err = r.object(ctx, object, false); err != nil {
+			return false, err
+		}
 	}
 	facts.Own = r.own(r.options.Identity.Current())
 	facts.Violation = r.options.Violation(was.key.Namespace, d.Topic)
-	facts.Others = r.others(ctx, was, claimants)
+	if facts.Others, err = r.others(ctx, was, claimants); err != nil {
+		return false, err
+	}
 	now := ownership.Decide(facts)
-	return now.Action == d.Action && now.ID == d.ID && now.Topic == d.Topic && !now.Claim // the claim is stored by now
+	return now.Action == d.Action && now.ID == d.ID && now.Topic == d.Topic && !now.Claim, nil // the claim is stored by now
 }
 
 // notMade handles a change that the check stopped. ok is false for any other error.

@@ -177,6 +177,30 @@ func (s *suspended) Now(ctx context.Context, key types.NamespacedName, topic str
 	return object, claimants, err
 }
 
+// slow stands for an API server that takes long to answer whether it keeps spec.managed.
+type slow struct {
+	keepsAll
+	clock *clock
+}
+
+func (s *slow) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) {
+	s.clock.step(maxAgeOfFacts + time.Second)
+	return false, nil
+}
+
+func TestAnAnswerThatGotOldWhileTheClaimantsWereAskedAboutAllowsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", named("t"))
+	w.create("b", named("t"), managed(false))
+	w.pass("b")
+	w.update("b", func(kt *v1.KafkaTopic) { kt.Spec.Managed = nil })
+	w.r.options.Schema = &slow{clock: w.clock}
+	w.delete("a")
+	_, err := w.tryPass(t.Context(), "a")
+	w.Expect(err).To(MatchError(ContainSubstring("the API server's answer is 6s old")))
+	w.Expect(w.kafka.get("t")).NotTo(BeNil())
+}
+
 func TestAnAnswerThatIsOldAllowsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")

@@ -24,13 +24,13 @@ func (r *Reconciler) own(c ownership.Cluster) ownership.Cluster {
 }
 
 // doubtful reports whether an object without spec.managed may be an unmanaged one whose spec.managed the API server drops. It asks the API
-// server, for such objects only; without an answer it returns true.
-func (r *Reconciler) doubtful(ctx context.Context, kt *v1.KafkaTopic) bool {
+// server, for such objects only.
+func (r *Reconciler) doubtful(ctx context.Context, kt *v1.KafkaTopic) (bool, error) {
 	if !ownership.WasUnmanaged(kt) {
-		return false
+		return false, nil
 	}
 	kept, err := r.options.Schema.KeepsManaged(ctx, kt)
-	return err != nil || !kept
+	return !kept, err
 }
 
 // noteDropped records that the API server did not store the clusterId of a patch.
