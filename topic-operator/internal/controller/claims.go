@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -139,7 +140,10 @@ func (c *cachedClaims) each(ctx context.Context, namespace string, known knownTo
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1.GroupVersion.WithKind("KafkaTopicList"))
 	if err := c.api.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		return fmt.Errorf("list the KafkaTopics of namespace '%s' again, before a change in Kafka: %w", namespace, err)
+		if apierrors.IsForbidden(err) && c.isGone(ctx, namespace) {
+			return nil
+		}
+		return unlisted(namespace, err)
 	}
 	for i := range list.Items {
 		kt, err := c.object(ctx, &list.Items[i], known)
@@ -151,6 +155,27 @@ func (c *cachedClaims) each(ctx context.Context, namespace string, known knownTo
 		}
 	}
 	return nil
+}
+
+// isGone reports whether a namespace certainly does not exist, so that it has no KafkaTopics. With the namespace goes the RoleBinding that
+// permits to list them. Few operators may read namespaces.
+func (c *cachedClaims) isGone(ctx context.Context, namespace string) bool {
+	ns := &metav1.PartialObjectMetadata{}
+	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return namespace != metav1.NamespaceAll && apierrors.IsNotFound(c.api.Get(ctx, client.ObjectKey{Name: namespace}, ns))
+}
+
+// unlisted returns the error of a namespace whose KafkaTopics can't be listed.
+func unlisted(namespace string, err error) error {
+	w := &withheld{what: "the KafkaTopics of namespace '" + namespace + "' can't be listed, and one of them may claim it as well",
+		cause: fmt.Errorf("list the KafkaTopics of namespace '%s' again, before a change in Kafka: %w", namespace, err)}
+	if namespace == metav1.NamespaceAll {
+		w.what = "the KafkaTopics of all namespaces can't be listed, and one of them may claim it as well"
+	}
+	if apierrors.IsForbidden(err) {
+		w.advice = "Give the operator the right to list kafkatopics there; or, if the namespace is gone, take it out of STRIMZI_NAMESPACE"
+	}
+	return w
 }
 
 // object returns the KafkaTopic with this metadata, or a newer state of it; nil if it was deleted meanwhile.

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,10 +47,12 @@ func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished boo
 		o.Made = made // a status with another topic, such as one from a backup, takes precedence, since the rivals are those of its topic
 	}
 	if depends := o.Selected && o.Managed && (!o.Deleting || o.Held) && !vanished; err != nil && depends {
-		return o, &withheld{err}
+		return o, &withheld{what: "the KafkaTopic may be managed or not", advice: sayManaged, cause: err}
 	}
 	return o, nil
 }
+
+const sayManaged = `The annotation strimzi.io/managed="true" or "false" on it says which`
 
 // others returns the other claimants of the pass's topic. It returns withheld if it is unknown whether one of them is managed: that one may
 // own the topic.
@@ -64,7 +65,8 @@ func (r *Reconciler) others(ctx context.Context, p *pass, claimants []v1.KafkaTo
 		}
 		switch unmanaged, err := r.doubtful(ctx, kt); {
 		case err != nil:
-			return nil, &withheld{fmt.Errorf("KafkaTopic %s, which claims the same topic, may be unmanaged: %w", client.ObjectKeyFromObject(kt), err)}
+			return nil, &withheld{what: "KafkaTopic " + client.ObjectKeyFromObject(kt).String() + " claims it as well, and may be managed or not",
+				advice: sayManaged, cause: err}
 		case unmanaged:
 			continue
 		}

@@ -30,15 +30,6 @@ func (*changed) Error() string {
 // ErrNotLeader is the error of Options.Leads if another replica of the operator leads, or none does.
 var ErrNotLeader = errors.New("this replica is not the leader")
 
-// withheld is the error of a change that was not sent because the operator could not check whether it is still allowed.
-type withheld struct{ cause error }
-
-// Error implements error.
-func (w *withheld) Error() string { return "change not made: " + w.cause.Error() }
-
-// Unwrap returns why.
-func (w *withheld) Unwrap() error { return w.cause }
-
 // maxAgeOfFacts is the largest age of the API server's answer when a change is sent: the operator may have been suspended in between.
 const maxAgeOfFacts = 5 * time.Second
 
@@ -49,17 +40,17 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 	was.kt = p.kt.DeepCopy()
 	return func(call context.Context) error {
 		if ctx.Err() != nil {
-			return &withheld{ctx.Err()} // the caller gave up, or the operator is stopping
+			return withhold("the attempt takes too long", ctx.Err()) // the caller gave up, or the operator is stopping
 		}
 		began := r.options.Now()
 		call, cancel := context.WithTimeout(call, maxAgeOfFacts) // a request that hangs would hold up the other changes of the batch
 		defer cancel()
 		if err := r.options.Leads(call); err != nil {
-			return &withheld{err}
+			return withhold("the Lease of this operator can't be read", err)
 		}
 		object, claimants, err := r.options.Claims.Now(call, was.key, d.Topic)
 		if err != nil {
-			return &withheld{err}
+			return withhold("the KafkaTopics can't be read again", err)
 		}
 		switch holds, err := r.holds(call, &was, d, object, claimants); {
 		case err != nil:
@@ -68,7 +59,7 @@ func (r *Reconciler) stillAllowed(ctx context.Context, p *pass, d ownership.Deci
 			return &changed{topic: d.Topic, object: object, claimants: claimants}
 		}
 		if age := r.options.Now().Sub(began); age > maxAgeOfFacts { // last, since each of the requests above may take long
-			return &withheld{fmt.Errorf("the API server's answer is %s old", age)}
+			return withhold("the answers are old", fmt.Errorf("the API server's answer is %s old: %w", age, context.DeadlineExceeded))
 		}
 		return nil
 	}

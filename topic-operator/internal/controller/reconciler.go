@@ -102,6 +102,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err == nil {
 		v, err = r.act(ctx, p)
 	}
+	if unknown, ok := errors.AsType[*withheld](err); ok {
+		v, err = notAllowed(p, unknown), nil
+	}
 	switch {
 	case err != nil:
 	case p.facts.Object.Vanished:
@@ -202,8 +205,11 @@ func (r *Reconciler) show(ctx context.Context, p *pass, v verdict) error {
 // isNoise reports whether a temporary failure should not reach the status yet: a topic that was ready most likely still is, and a rolling
 // restart of Kafka must not rewrite every status twice. A failure that lasts longer than an interval is reported.
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
-	return v.then == retried &&
-		(stopping(ctx) || p.wasReady && p.kt.DeletionTimestamp == nil && r.memory.failingFor(p.key) < r.options.Interval)
+	quiet := v.quiet
+	if p.wasReady && p.kt.DeletionTimestamp == nil {
+		quiet = r.options.Interval
+	}
+	return v.then == retried && (stopping(ctx) || r.memory.failingFor(p.key) < quiet)
 }
 
 // stopping reports whether the operator is stopping. An interrupted pass reports nothing: the next start repeats it.

@@ -20,6 +20,8 @@ type verdict struct {
 	after time.Duration
 	// postpone is added to the time of the timed pass.
 	postpone time.Duration
+	// quiet is how long a failure that is retried may last before the status shows it.
+	quiet time.Duration
 	// outcome is for the status, the log and the metrics; nil leaves the status alone.
 	outcome *topic.Outcome
 	// cause is the cause of the transport error behind the outcome, for the log.
