@@ -225,6 +225,31 @@ func TestAFailedDeletionIsToldAndKeepsEverything(t *testing.T) {
 	}
 }
 
+// A topic is created and its id does not reach the status. It is deleted with its object, whose finalizer stays because of a conflict.
+// Auto-creation then makes a topic of that name.
+func TestATopicThatWasMadeAnewAfterOurOwnDeletionBlocksNothing(t *testing.T) {
+	for name, known := range map[string]bool{"the status has its id": true, "only the memory has its id": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create("a")
+			if !known {
+				w.requests.once("PATCH a/status", func() { w.update("a", label("k", "v")) })
+			}
+			w.pass("a")
+			w.Expect(w.get("a").Status.TopicID != "").To(Equal(known))
+			w.delete("a")
+			w.requests.once("PATCH a", func() { w.update("a", label("k", "w")) })
+			w.pass("a")
+			w.Expect(w.kafka.get("a")).To(BeNil())
+			w.Expect(w.exists("a")).To(BeTrue())
+			w.kafka.put("a", 1, 1, nil)
+			w.pass("a")
+			w.Expect(w.exists("a")).To(BeFalse())
+			w.Expect(w.kafka.get("a")).NotTo(BeNil())
+		})
+	}
+}
+
 func TestATopicThatABrokerDoesNotShowYetIsDeletedByItsID(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.lag()

@@ -188,10 +188,12 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 	w.fail("%s/%s is held by operator %s for ever, though %s: %s", kt.Namespace, kt.Name, o.name(), why, modelStatus(kt))
 }
 
-// settled reports whether the process deleted the topic that the object owns, and still remembers the deletion.
+// settled reports whether the process deleted the topic that the object owns, and still remembers the deletion. The object also owns
+// the topic that the process created for it, which the status may lack.
 func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 	for _, t := range w.topics {
-		if modelIDText(t) == kt.Status.TopicID && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
+		owned := modelIDText(t) == kt.Status.TopicID || t.by == p && t.uid == kt.UID && t.born > p.gaveUp[kt.UID] && t.name == modelName(kt)
+		if owned && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
 			return true
 		}
 	}

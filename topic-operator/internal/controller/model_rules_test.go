@@ -353,6 +353,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 	if before.DeletionTimestamp != nil {
 		w.noteDenied(before.UID, now.Conditions)
+		w.checkMismatch(p, before, now.Conditions)
 	}
 }
 
@@ -365,6 +366,13 @@ func (w *model) forgetThrottles(uid types.UID, id string) {
 				t.throttledBy = ""
 			}
 		}
+	}
+}
+
+// checkMismatch checks that no other topic is reported for an object whose own topic the process deleted.
+func (w *model) checkMismatch(p *modelProcess, before *v1.KafkaTopic, conditions []v1.Condition) {
+	if w.settled(p, w.stored(before)) && slices.ContainsFunc(conditions, func(c v1.Condition) bool { return c.Reason == "TopicIdMismatch" }) {
+		w.fail("%s reports another topic for %s, whose topic it deleted itself", p, p.top().key)
 	}
 }
 
