@@ -264,6 +264,7 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 	ready := has("Ready", "True") && s.ObservedGeneration == kt.Generation
 	rivals := w.rivalsAtEnd(o, kt)
 	loses := slices.ContainsFunc(rivals, func(c *v1.KafkaTopic) bool { return !w.config.oldestWins || modelOlder(c, kt) })
+	w.checkStalled(key, kt)
 	switch {
 	case modelManaged(kt) && !w.managed(kt):
 		// It was unmanaged when spec.managed was dropped, so its present value is unknown.
@@ -294,6 +295,25 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 		}
 	default:
 		w.checkReady(o, key, kt, ready)
+	}
+}
+
+// checkStalled checks that an object that failed says whether only a user can help. Nothing passes by itself when all faults have ended.
+func (w *model) checkStalled(key types.NamespacedName, kt *v1.KafkaTopic) {
+	of := func(kind string) (found v1.Condition) {
+		for _, c := range kt.Status.Conditions {
+			if c.Type == kind {
+				found = c
+			}
+		}
+		return found
+	}
+	ready, stalled := of("Ready"), of("Stalled")
+	switch {
+	case ready.Status != "False" && stalled.Status != "":
+		w.fail("%s is stalled, though it did not fail: %s", key, modelStatus(kt))
+	case ready.Status == "False" && ready.Reason != "ClusterIdUnknown" && (stalled.Status != "True" || stalled.Message != ready.Message):
+		w.fail("%s is not stalled, though only a user can help: %s", key, modelStatus(kt))
 	}
 }
 

@@ -167,16 +167,24 @@ func TestADeletionThatIsBlockedStaysSoWithoutProtectionWhileTheWatchIsBehind(t *
 }
 
 // The operator does not remember what it wrote into a status: a later pass of its own may have overwritten it.
-func TestAMismatchIsToldAgainAfterAPause(t *testing.T) {
-	checkKnown(t, modelHistory{config: modelConfig{finalizers: true}, steps: []modelStep{
-		{do: "immigrate"},
-		{do: "deliver", arg: 3},
-		{do: "work"},
-		{do: "pause", arg: 0},
-		{do: "deliver", arg: 3},
-		{do: "work"},
-		{do: "pause", arg: 1},
-	}})
+var modelMismatchAndPause = modelHistory{config: modelConfig{finalizers: true}, steps: []modelStep{
+	{do: "immigrate"},
+	{do: "deliver", arg: 3},
+	{do: "work"},
+	{do: "pause", arg: 0},
+	{do: "deliver", arg: 3},
+	{do: "work"},
+	{do: "pause", arg: 1},
+}}
+
+func TestAMismatchIsToldAgainAfterAPause(t *testing.T) { checkKnown(t, modelMismatchAndPause) }
+
+// Random histories find this one too, but only one of ten thousand does.
+func TestTheModelFindsAPauseThatStays(t *testing.T) {
+	h := modelMismatchAndPause
+	h.config.plant = plantedFinal
+	NewWithT(t).Expect(h.play(metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)).
+		To(ContainSubstring("does not say that it belongs to another cluster"))
 }
 
 // A random history found this. Two operators select a new object, and one created the object's topic before the other one claimed it. A

@@ -73,6 +73,8 @@ type modelProcess struct {
 	gaveUp map[types.UID]int
 	// gaps reports whether the watch had a gap, so that the process may have missed a deletion.
 	gaps bool
+	// missed are the objects whose deletion fell into such a gap.
+	missed map[types.UID]bool
 	// leftAt is the cluster that the operator's address led to when another replica took over.
 	leftAt int
 	// drops reports whether the process knows that the API server drops the clusterId.
@@ -115,7 +117,9 @@ type modelPass struct {
 	muted         bool
 	mutes         int
 	calls, writes int
-	plan          modelStep
+	// observed is the generation that a write of the pass reported as reconciled; 0 if there was none.
+	observed int64
+	plan     modelStep
 }
 
 // vanishes records that the pass found no object. The pass then handles the tombstone, if there is one.
@@ -161,7 +165,7 @@ func (w *model) start(o *modelOperator, known int, usurps bool) {
 	o.starts++
 	p := &modelProcess{w: w, op: o, life: o.starts, events: known,
 		cache: map[types.NamespacedName]*v1.KafkaTopic{}, due: map[types.NamespacedName]time.Time{},
-		read: map[types.NamespacedName]*v1.KafkaTopic{}, gaveUp: map[types.UID]int{}}
+		read: map[types.NamespacedName]*v1.KafkaTopic{}, gaveUp: map[types.UID]int{}, missed: map[types.UID]bool{}}
 	p.kafka = w.clusters[0].memory.Client("User:"+o.name(), nil)
 	p.kafka.Redirect(w.clusters[o.leads].memory)
 	p.admin = &modelAdmin{p: p}
@@ -296,6 +300,7 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	p.passes = append(p.passes, pass)
 	p.queue = slices.DeleteFunc(p.queue, func(k types.NamespacedName) bool { return k == key })
 	delete(p.due, key)
+	p.plantInMemory(key)
 	p.w.tell("%s looks at %s", p, key)
 	result, err, ended := p.reconcile(key)
 	p.passes = p.passes[:len(p.passes)-1]
@@ -410,7 +415,8 @@ func (p *modelProcess) gap() {
 		before, after := p.cache[key], p.w.server.objects[key]
 		switch {
 		case after == nil && before != nil:
-			p.deleted(key, before, true)
+			p.missed[before.UID] = true
+			p.deleted(key, before, p.w.config.plant != plantedBelieving)
 		case after == nil:
 		case before == nil:
 			p.created(key, after)

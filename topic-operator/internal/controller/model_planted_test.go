@@ -1,11 +1,15 @@
 package controller
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
@@ -37,6 +41,18 @@ const (
 	plantedOrdinary = "no topic is internal"
 	// plantedForgetful: the status loses which throttles an object named.
 	plantedForgetful = "throttles that were named are forgotten"
+	// plantedFinal: a status that reports a pause counts as one that another operator reconciled.
+	plantedFinal = "the status of a pause stays"
+	// plantedStubborn: the operator takes the report that another cluster answers for the one about the object's cluster.
+	plantedStubborn = "what was reported about an intruder stays"
+	// plantedUnsettled: the operator does not remember which topics it deleted itself.
+	plantedUnsettled = "own deletions are forgotten"
+	// plantedHasty: a claim reports that the object's generation is reconciled, before the topic is changed.
+	plantedHasty = "a claim counts as an observation"
+	// plantedHopeful: a failure that only a user can end is not reported as Stalled.
+	plantedHopeful = "no failure is stalled"
+	// plantedBelieving: a list that lacks an object after a gap in the watch proves that the object was deleted.
+	plantedBelieving = "what a list lacks was deleted"
 	// plantedGreedy: each throttle counts as named by the object.
 	plantedGreedy = "all throttles count as named"
 )
@@ -54,6 +70,56 @@ func (w *model) plantThrottles(kt *v1.KafkaTopic) {
 	}
 }
 
+// plantInMemory changes what an operator remembers before a pass, if such a fault is planted.
+func (p *modelProcess) plantInMemory(key types.NamespacedName) {
+	m, kt := p.r.memory, p.cache[key]
+	switch {
+	case p.w.config.plant == plantedUnsettled:
+		for id, d := range m.deleted {
+			m.deleted[id] = deletion{at: d.at}
+		}
+	case kt == nil:
+	case p.w.config.plant == plantedFinal && slices.ContainsFunc(kt.Status.Conditions,
+		func(c v1.Condition) bool { return c.Type == v1.ConditionReconciliationPaused }):
+		m.noteMismatch(kt.UID, kt.Generation)
+	case p.w.config.plant == plantedStubborn && p.guard.Current().Answering == "" && modelReports(kt, "Kafka answers as cluster"):
+		m.noteMismatch(kt.UID, kt.Generation)
+	}
+}
+
+// modelReports reports whether a condition of an object has these words.
+func modelReports(kt *v1.KafkaTopic, words string) bool {
+	return slices.ContainsFunc(kt.Status.Conditions, func(c v1.Condition) bool { return strings.Contains(c.Message, words) })
+}
+
+// plantInRead changes an object as an operator reads it, if such a fault is planted.
+func (w *model) plantInRead(kt *v1.KafkaTopic) {
+	if w.config.plant != plantedFinal {
+		return
+	}
+	for i, c := range kt.Status.Conditions {
+		if c.Type == v1.ConditionReconciliationPaused {
+			kt.Status.Conditions[i].Type = v1.ConditionReady
+		}
+	}
+}
+
+// plantInPatch changes a patch of a status, if such a fault is planted.
+func (w *model) plantInPatch(obj client.Object, patch client.Patch) client.Patch {
+	data, err := patch.Data(obj)
+	if err != nil {
+		panic(err)
+	}
+	switch {
+	case w.config.plant == plantedHasty && patch.Type() == types.JSONPatchType && !bytes.Contains(data, []byte("/status/conditions")):
+		observed := fmt.Sprintf(`,{"op":"add","path":"/status/observedGeneration","value":%d}]`, obj.GetGeneration())
+		data = append(bytes.TrimSuffix(data, []byte("]")), observed...)
+	case w.config.plant == plantedHopeful:
+		data = bytes.ReplaceAll(data, []byte(`"type":"Stalled"`), []byte(`"type":"Hopeful"`))
+	}
+	return client.RawPatch(patch.Type(), data)
+}
+
 func TestTheModelFindsPlantedFaults(t *testing.T) {
 	for plant, says := range map[string][]string{
 		plantedCacheObject: {"by now", "which nobody deletes"},
@@ -67,6 +133,11 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedTrusting:    {"before spec.managed was dropped"},
 		plantedDismissive:  {"claims too by now"},
 		plantedDeaf:        {"no end of writing"},
+		plantedStubborn:    {"does not say that it belongs to another cluster"},
+		plantedUnsettled:   {"whose topic it deleted itself"},
+		plantedHasty:       {"after it reported that generation"},
+		plantedHopeful:     {"is not stalled"},
+		plantedBelieving:   {"whose end it did not see"},
 		plantedReleased:    {"has no topic", "is ready: false", " releases "},
 	} {
 		t.Run(plant, func(t *testing.T) {

@@ -166,6 +166,8 @@ func (w *model) checkMine(p *modelProcess, at int, what, name string) bool {
 		return w.fail("%s %s topic %s for %s, which stands for %s", p, what, name, pass.key, modelName(view))
 	case !p.op.selects(view.Labels) || !modelManaged(view):
 		return w.fail("%s %s topic %s for %s, which it does not select or manage", p, what, name, pass.key)
+	case pass.observed != 0:
+		return w.fail("%s %s topic %s for %s, after it reported that generation %d is reconciled", p, what, name, pass.key, pass.observed)
 	}
 	return true
 }
@@ -272,6 +274,9 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if read := p.read[pass.key]; read != nil && read.UID != view.UID && versionOf(read) > versionOf(view) {
 		w.fail("%s deletes topic %s for a %s that is gone, though it has seen another one since", p, t, pass.key)
 	}
+	if pass.vanished && p.missed[view.UID] {
+		w.fail("%s deletes topic %s for %s, whose end it did not see: a restored API server may lack it", p, t, pass.key)
+	}
 	mine := t.by == p && t.uid == view.UID && t.born > p.gaveUp[view.UID]
 	if view.Status.TopicID != modelIDText(t) && !mine { // a deletion by name stores the id first: checkLateClaim
 		w.fail("%s deletes topic %s for %s, whose topicId is %s", p, t, pass.key, modelID(view.Status.TopicID))
@@ -345,6 +350,9 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	}
 	if !managed {
 		p.gaveUp[before.UID] = w.births
+	}
+	if now.ObservedGeneration != old.ObservedGeneration {
+		pass.observed = now.ObservedGeneration
 	}
 	if now.TopicID != old.TopicID && now.TopicID != "" {
 		w.forgetThrottles(before.UID, now.TopicID)

@@ -332,6 +332,7 @@ func (c *modelClient) Get(_ context.Context, key client.ObjectKey, out client.Ob
 	pass.view, c.p.read[key] = kt, kt
 	kt.DeepCopyInto(out.(*v1.KafkaTopic))
 	c.p.w.plantThrottles(out.(*v1.KafkaTopic))
+	c.p.w.plantInRead(out.(*v1.KafkaTopic))
 	return nil
 }
 
@@ -347,7 +348,7 @@ type modelStatusClient struct {
 }
 
 func (c *modelStatusClient) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {
-	return c.p.patch("patch the status of", obj, patch, true)
+	return c.p.patch("patch the status of", obj, c.p.w.plantInPatch(obj, patch), true)
 }
 
 // modelClaims finds claimants in a process's cache and on the API server.
