@@ -24,13 +24,15 @@ func (r *Reconciler) gather(ctx context.Context, p *pass, newer *changed) error 
 	p.facts.Own = r.own(r.options.Identity.Own(ctx))
 	r.reportUnprotected(p)
 	p.facts.Violation = r.options.Violation(o.Key.Namespace, o.Topic())
+	var claimants []v1.KafkaTopic
 	if newer != nil && newer.topic == o.Topic() {
-		p.facts.Others, err = r.others(ctx, p, newer.claimants)
+		claimants = newer.claimants
+	} else if claimants, err = r.options.Claims.Of(ctx, o.Topic()); err != nil {
 		return err
 	}
-	claimants, err := r.options.Claims.Of(ctx, o.Topic())
-	if err == nil {
-		p.facts.Others, err = r.others(ctx, p, claimants)
+	p.facts.Others, err = r.others(ctx, p, claimants)
+	if err != nil && ownership.Decide(p.facts).Action == ownership.Refuse {
+		return nil // without them, it is refused as well
 	}
 	return err
 }

@@ -192,7 +192,8 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 // the topic that the process created for it, which the status may lack.
 func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 	for _, t := range w.topics {
-		owned := modelIDText(t) == kt.Status.TopicID || t.by == p && t.uid == kt.UID && t.born > p.gaveUp[kt.UID] && t.name == modelName(kt)
+		owned := modelIDText(t) == kt.Status.TopicID || t.by == p && t.uid == kt.UID && t.born > p.gaveUp[kt.UID] && t.name == modelName(kt) &&
+			!w.restored[kt.UID]
 		if owned && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
 			return true
 		}

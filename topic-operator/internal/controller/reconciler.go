@@ -103,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		v, err = r.act(ctx, p)
 	}
 	if unknown, ok := errors.AsType[*withheld](err); ok {
-		v, err = notAllowed(p, unknown), nil
+		v, err = r.notAllowed(p, unknown), nil
 	}
 	switch {
 	case err != nil:
@@ -207,7 +207,7 @@ func (r *Reconciler) show(ctx context.Context, p *pass, v verdict) error {
 func (r *Reconciler) isNoise(ctx context.Context, p *pass, v verdict) bool {
 	quiet := v.quiet
 	if p.wasReady && p.kt.DeletionTimestamp == nil {
-		quiet = r.options.Interval
+		quiet = max(quiet, r.options.Interval)
 	}
 	return v.then == retried && (stopping(ctx) || r.memory.failingFor(p.key) < quiet)
 }

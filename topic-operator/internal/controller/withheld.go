@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,7 +40,7 @@ func withhold(what string, err error) error {
 const patience = 30 * time.Second
 
 // notAllowed returns the verdict of a pass whose change was withheld. The pass is repeated.
-func notAllowed(p *pass, w *withheld) verdict {
+func (r *Reconciler) notAllowed(p *pass, w *withheld) verdict {
 	o := topic.Failure(v1.ReasonInternalError, "Nothing is changed in Kafka for topic '%s': %s (%s)", p.facts.Object.Topic(), w.what,
 		answerOf(w.cause))
 	if w.advice != "" {
@@ -49,7 +50,11 @@ func notAllowed(p *pass, w *withheld) verdict {
 	if ownership.WasUnmanaged(p.kt) { // only the status has that
 		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
 	}
-	return verdict{then: retried, outcome: &o, quiet: patience, cause: w.cause.Error()}
+	v := verdict{then: retried, outcome: &o, quiet: patience, cause: w.cause.Error()}
+	if id := p.facts.Object.ClusterID; id != "" && id != r.options.Identity.Current().ID {
+		v.quiet = math.MaxInt64 // the status may be another operator's
+	}
+	return v
 }
 
 // answerOf returns the kind of an error of the API server. Its text may differ with each attempt, and each one would write the status.

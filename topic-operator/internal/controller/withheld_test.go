@@ -102,6 +102,23 @@ func TestANamespaceThatMayNotBeReadIsReported(t *testing.T) {
 	}
 }
 
+// The status of an object of another cluster is another operator's.
+func TestWhatIsWithheldIsNotReportedOnAnObjectOfAnotherCluster(t *testing.T) {
+	d := &dropping{}
+	w := newDroppingWorld(t, d)
+	w.create("b", named("a"), managed(false))
+	w.pass("b")
+	w.update("b", func(kt *v1.KafkaTopic) { kt.Spec.Managed = nil })
+	w.create("a")
+	w.status("a", func(s *v1.KafkaTopicStatus) { s.TopicName, s.ClusterID = "a", otherID })
+	d.err = errors.New("no answer")
+	for range 3 {
+		w.pass("a")
+		w.clock.step(patience)
+		w.Expect(w.get("a")).To(haveConditions(ofAnother))
+	}
+}
+
 func TestANamespaceThatCertainlyDoesNotExistHasNoClaimants(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
