@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
+	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
+)
+
+// The faults of the model are planted in single calls. These need batches, or a Kafka without a request.
+
+// batched makes the reconciler send batches of two, which wait this long for the second call.
+func (w *world) batched(admin executor.Admin, linger time.Duration) {
+	w.r.kafka = executor.New(w.t.Context(), admin, w.metrics, executor.Options{MaxBatch: 2, Linger: linger, CallTimeout: time.Minute})
+}
+
+// unchecked is a client that encodes texts of any length, so that the whole request fails.
+type unchecked struct{ *kafkamemory.Client }
+
+func (u unchecked) DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error) {
+	for _, name := range names {
+		if len(name) > kafka.MaxText {
+			return nil, kafka.NewTransportError("the request can't be encoded", nil)
+		}
+	}
+	return u.Client.DescribeTopics(ctx, names)
+}
+
+// together runs passes over two objects at once.
+func (w *world) together(names ...string) {
+	w.t.Helper()
+	errs := make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { _, errs[i] = w.tryPass(w.t.Context(), name) })
+	}
+	all.Wait()
+	w.Expect(errs).To(HaveEach(BeNil()))
+}
+
+func TestATextThatNoRequestCarriesHarmsNoOtherTopicOfItsBatch(t *testing.T) {
+	long := strings.Repeat("9", kafka.MaxText+1)
+	for name, c := range map[string]struct {
+		bad  change
+		says string
+	}{
+		"a name":  {named(long), "InvalidTopicException: "},
+		"a value": {config("retention.ms", `"`+long+`"`), "InvalidConfigurationException: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.batched(kafkamemory.New(kafkamemory.Options{}).Client("User:operator", nil), 50*time.Millisecond)
+			w.create("bad", c.bad)
+			w.create("good")
+			w.together("bad", "good")
+			w.Expect(w.get("bad")).To(haveCondition(HavePrefix("Ready=False KafkaError: " + c.says)))
+			w.Expect(seen(w.get("bad"))).To(Equal("Failed"))
+			w.Expect(w.get("good")).To(beReady())
+		})
+	}
+	t.Run("and a client that does not check it is found out", func(t *testing.T) {
+		w := newWorld(t)
+		w.batched(unchecked{kafkamemory.New(kafkamemory.Options{}).Client("User:operator", nil)}, time.Minute)
+		w.create("good")
+		var bad sync.WaitGroup
+		bad.Go(func() { _, _ = w.r.kafka.Describe(t.Context(), long, false) })
+		w.pass("good")
+		bad.Wait()
+		w.Expect(w.get("good")).NotTo(beReady())
+	})
+}
+
+// gullible is a client that takes the refusal to show a configuration for an empty configuration.
+type gullible struct{ *kafkamemory.Client }
+
+func (u gullible) DescribeConfigs(_ context.Context, resources []kafka.ConfigResource, _ []string) (
+	map[kafka.ConfigResource]kafka.ConfigResult, error) {
+	empty := map[kafka.ConfigResource]kafka.ConfigResult{}
+	for _, r := range resources {
+		empty[r] = kafka.ConfigResult{}
+	}
+	return empty, nil
+}
+
+func TestAConfigurationThatKafkaDoesNotShowIsReported(t *testing.T) {
+	for name, finds := range map[string]bool{"the operator": true, "and a client that hides it is found out": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			client := kafkamemory.New(kafkamemory.Options{Authorize: func(_ string, o kafkamemory.Operation, topic string) bool {
+				return o != kafkamemory.DescribeConfigs || topic != "a"
+			}}).Client("User:operator", nil)
+			w.batched(client, time.Millisecond)
+			if !finds {
+				w.batched(gullible{client}, time.Millisecond)
+			}
+			w.create("a")
+			w.pass("a")
+			w.Expect(w.get("a")).To(beReady(), "a creation needs no configuration")
+			w.create("b")
+			w.pass("b")
+			w.clock.step(settle)
+			w.pass("a")
+			w.pass("b")
+			says := haveCondition(And(HavePrefix("Ready=False "+v1.ReasonKafkaError+": TopicAuthorizationException: "),
+				HaveSuffix("allow the operator DescribeConfigs on it)")))
+			if !finds {
+				w.Expect(w.get("a")).NotTo(says)
+				return
+			}
+			w.Expect(w.get("a")).To(says)
+			w.Expect(seen(w.get("a"))).To(Equal("Failed"))
+			w.Expect(w.get("b")).To(beReady())
+			w.delete("a")
+			w.pass("a")
+			w.Expect(w.exists("a")).To(BeFalse(), "a deletion needs no configuration")
+		})
+	}
+}
