@@ -14,20 +14,20 @@ func TestAProviderMustFitTheOperator(t *testing.T) {
 		operator string
 		want     string
 	}{
-		{"the same interface", network.Info{Name: "x", Interface: network.Version}, "1.2.3", ""},
+		{"legal: the same interface", network.Info{Name: "x", Interface: network.Version}, "1.2.3", ""},
 		{"no name", network.Info{Interface: network.Version}, "1.2.3", "has no name"},
 		{"no version", network.Info{Name: "x"}, "1.2.3", `version "" of the interface`},
 		{"another major version", network.Info{Name: "x", Interface: "2.0.0"}, "1.2.3",
 			"network provider x was built for version 2.0.0 of the interface, and this operator has version 1.0.0"},
 		{"a newer minor version", network.Info{Name: "x", Interface: "1.1.0"}, "1.2.3", "was built for version 1.1.0"},
-		{"a newer patch", network.Info{Name: "x", Interface: "1.0.7"}, "1.2.3", ""},
-		{"within the range", network.Info{Name: "x", Interface: "1.0.0", MinOperator: "1.2.3", MaxOperator: "1.2.3"}, "1.2.3", ""},
+		{"legal: a newer patch", network.Info{Name: "x", Interface: "1.0.7"}, "1.2.3", ""},
+		{"legal: within the range", network.Info{Name: "x", Interface: "1.0.0", MinOperator: "1.2.3", MaxOperator: "1.2.3"}, "1.2.3", ""},
 		{"an operator that is too old", network.Info{Name: "x", Interface: "1.0.0", MinOperator: "1.3.0"}, "1.2.3",
 			"network provider x needs operator version 1.3.0 or newer, and this is 1.2.3"},
 		{"an operator that is too new", network.Info{Name: "x", Interface: "1.0.0", MaxOperator: "1.1"}, "1.2.3",
 			"needs operator version 1.1 or older"},
 		{"a range that can't be read", network.Info{Name: "x", Interface: "1.0.0", MinOperator: "new"}, "1.2.3", `version "new" of the operator`},
-		{"an operator without a version", network.Info{Name: "x", Interface: "1.0.0", MinOperator: "1.3.0"}, "devel", ""},
+		{"legal: an operator without a version", network.Info{Name: "x", Interface: "1.0.0", MinOperator: "1.3.0"}, "devel", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.info.Check(c.operator)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # bad-input.sh runs the tables of bad input, and prints by area how many rows passed. A row is a subtest with one mistake of users,
-# which checks the message that they get. The script fails if a row fails, or if one of the tables below has no rows.
+# which checks the message that they get; a test without subtests is one row. The script fails if a row fails, if one of the tables below
+# has no rows, or if there are fewer rows than the minimum of an area.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -18,6 +19,7 @@ settings        ./topic-operator/internal/options       TestWrongValuesOfSetting
 settings        ./roller/internal/options               TestWrongWaysToKafka
 pod-sets        ./e2e/apitest                           TestInvalidPodSet
 pod-sets        ./cluster-operator/podset               TestDecideRejects
+pod-sets        ./roller/internal/controller            TestWrongPodSets
 command-lines   ./roller/internal/options               TestWrongSettings
 command-lines   ./topic-operator/internal/policy        TestWrongUsageExitsWithTwoAndSaysHow
 command-lines   ./topic-operator/internal/release       TestWrongUsageOfTheCommand
@@ -32,7 +34,11 @@ stretched       ./cluster-operator/internal/options     TestWrongRemoteClusters
 stretched       ./cluster-operator/internal/providers   TestWhatIsWrong
 stretched       ./clusters                              TestAKubeconfigThatRunsOrReadsIsRefused TestAKubeconfigThatMakesNoSenseIsRefused
 stretched       ./clusters                              TestWhatIsWrongWithRemotesIsSaid
-stretched       ./cluster-operator/network              TestWhatAProviderMayNotPlan TestWhatNodesCanNotAdvertise
+stretched       ./cluster-operator/network              TestAProviderMustFitTheOperator TestWhatAProviderMayNotPlan
+stretched       ./cluster-operator/network              TestWhatNodesCanNotAdvertise
+stretched       ./cluster-operator/network/external     TestAProgramThatIsNoProviderIsRefused TestSettingsThatAreRefused
+stretched       ./cluster-operator/network/external     TestAnErrorOfTheProvider TestACrashIsSurvived
+stretched       ./cluster-operator/network/external     TestAProgramThatRestartsIsCheckedAgain TestAProgramThatHangsDoesNotHangTheOperator
 '
 
 log=$(mktemp)
@@ -48,6 +54,9 @@ while read -r area package tests; do
   for test in $tests; do
     # Each distinct subtest is a row. The same one in several API versions counts once, and subtests with valid input do not count.
     count=$(sed -n "s|^    --- PASS: $test/\\(.*\\) (.*|\\1|p" "$log" | sed -E '/^legal:/d; s,/v1(beta2)?$,,' | sort -u | wc -l)
+    if [ "$count" = 0 ] && grep -q "^--- PASS: $test (" "$log" && ! grep -q "^    --- .*: $test/" "$log"; then
+      count=1
+    fi
     printf '%-14s %-38s %-62s %4d\n' "$area" "$package" "$test" "$count"
     if [ "$count" = 0 ]; then
       echo "bad-input: $test of $package has no row that passes; was it renamed?" >&2
@@ -57,10 +66,21 @@ while read -r area package tests; do
   done
 done <<<"$tables"
 
+# least fails the script if an area has fewer rows than its minimum.
+least() { # least NAME ROWS MINIMUM
+  printf '%-26s %4d of at least %d\n' "$@"
+  if [ "$2" -lt "$3" ]; then
+    echo "bad-input: $1 has $2 rows, and needs $3" >&2
+    status=1
+  fi
+}
+
 echo
-for area in topics policies settings pod-sets command-lines kafkas-pools stretched; do
+for area in topics policies settings pod-sets command-lines; do
   printf '%-26s %4d\n' "$area" "${rows[$area]}"
 done
-printf '%-26s %4d\n' 'topic-operator and roller' \
-  $((rows[topics] + rows[policies] + rows[settings] + rows[pod-sets] + rows[command-lines]))
+least 'topic-operator and roller' \
+  $((rows[topics] + rows[policies] + rows[settings] + rows[pod-sets] + rows[command-lines])) 150
+least kafkas-pools "${rows[kafkas-pools]}" 100
+least stretched "${rows[stretched]}" 60
 exit $status
