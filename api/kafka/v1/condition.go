@@ -91,8 +91,8 @@ const (
 	// as users' alerts expect. Source: Strimzi; docs/decisions/deletion.md; docs/decisions/kafkas-words.md.
 	ReasonKafkaError = "KafkaError"
 
-	// ReasonInternalError means that the operator itself failed, or that a configuration value has no form that Kafka
-	// could be given. Source: Strimzi.
+	// ReasonInternalError means that the operator itself failed, that it can't read what it has to check before a change, or that a
+	// configuration value has no form that Kafka could be given. Source: Strimzi.
 	ReasonInternalError = "InternalError"
 
 	// ReasonInvalidConfig means that a configuration key was ignored or is questionable. It belongs to Warning=True.

@@ -97,8 +97,8 @@ func TestWhileItIsUnknownWhetherAnObjectIsManagedNothingIsChanged(t *testing.T) 
 		w.clock.step(patience)
 		w.withholds("a", "no answer")
 		w.Expect(w.get("a").Status.Conditions).To(ContainElements(
-			And(HaveField("Type", v1.ConditionReady), HaveField("Message", "Nothing is changed in Kafka for topic 'a': the KafkaTopic may be managed or "+
-				"not (the API server does not answer). "+sayManaged)), staysUnmanaged))
+			And(HaveField("Type", v1.ConditionReady), HaveField("Message", "Nothing is changed in Kafka for topic 'a': the KafkaTopic may be "+
+				"managed or not (the API server does not answer). "+sayManaged)), staysUnmanaged))
 		w.r.memory = newMemory(w.clock.now)
 		w.withholds("a", "no answer")
 	}
