@@ -265,7 +265,9 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 	ready := has("Ready", "True") && s.ObservedGeneration == kt.Generation
 	rivals := w.rivalsAtEnd(o, kt)
 	loses := slices.ContainsFunc(rivals, func(c *v1.KafkaTopic) bool { return !w.config.oldestWins || modelOlder(c, kt) })
-	w.checkStalled(key, kt)
+	if !w.disputed(kt) { // it may be another writer's report
+		w.checkStalled(key, kt)
+	}
 	switch {
 	case modelManaged(kt) && !w.managed(kt):
 		// It was unmanaged when spec.managed was dropped, so its present value is unknown.

@@ -348,7 +348,7 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 			w.fail("%s writes more than conditions into the status of %s, which belongs to cluster %s", p, pass.key, old.ClusterID)
 		}
 	}
-	if !managed {
+	if modelSays(now, "Unmanaged") { // what the definition of the object hides, the process can't know
 		p.gaveUp[before.UID] = w.births
 	}
 	if now.ObservedGeneration != old.ObservedGeneration {
@@ -363,6 +363,11 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 		w.noteDenied(before.UID, now.Conditions)
 		w.checkMismatch(p, before, now.Conditions)
 	}
+}
+
+// modelSays reports whether a status has a condition that is true.
+func modelSays(s v1.KafkaTopicStatus, kind string) bool {
+	return slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == "True" })
 }
 
 // forgetThrottles drops the record of throttles in other clusters when an object's status gets the id of a topic. Only an operator that
