@@ -468,11 +468,12 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 }
 
 // undone reports whether the CustomResourceDefinition hides the object's cluster, and all topics that the process created for the object
-// are deleted. The process can't know of the other cluster then, and nothing is left in its own.
+// are deleted, or the process deleted the topic of its status. The process can't know of the other cluster then, and nothing is left in
+// its own.
 func (w *model) undone(p *modelProcess, kt *v1.KafkaTopic) bool {
 	made := w.made(p, p.top())
-	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && len(made) > 0 &&
-		!slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone })
+	allGone := len(made) > 0 && !slices.ContainsFunc(made, func(t *modelTopic) bool { return !t.gone })
+	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && (allGone || w.settled(p, kt))
 }
 
 // checkNothingLeft checks that the topic of a released object is deleted, if it was to be deleted. If an operator that knew no cluster ids
