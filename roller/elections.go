@@ -17,8 +17,8 @@ type Return struct {
 }
 
 // A returned broker gets its partitions back when no other node is restarted, or has to be, and at the latest after electionDelay: a broker
-// that has just started takes long to lead, and its followers pause for a second if they ask too early. The roller tries electionTries times,
-// and no longer than electionTime after the broker came back.
+// that has just started takes long to lead, and its followers pause for a second if they ask too early. The roller tries electionTries
+// times, and no longer than electionTime after the broker came back.
 const (
 	electionDelay = time.Minute
 	electionTime  = 3 * time.Minute

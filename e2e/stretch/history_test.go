@@ -26,7 +26,7 @@ import (
 // collectors: what users create, change and delete, anchors that are deleted in each way, operators that are killed, and clusters that are
 // cut off. A few histories are played; make prove plays more.
 func TestRandomHistoriesOnRealGarbageCollectors(t *testing.T) {
-	seed, histories := int64(randomtest.Seed(t)), 2 //nolint:gosec // it fits
+	seed, histories := int64(randomtest.Seed(t)), 2 // it fits
 	if full {
 		histories = 40
 	}
@@ -36,7 +36,7 @@ func TestRandomHistoriesOnRealGarbageCollectors(t *testing.T) {
 		r.start(id)
 	}
 	begin := func(t *testing.T, namespace string, seed int64) *history {
-		h := &history{realm: r.within(t, namespace), root: r, rand: rand.New(rand.NewSource(seed)), //nolint:gosec // no secret
+		h := &history{realm: r.within(t, namespace), root: r, rand: rand.New(rand.NewSource(seed)),
 			theirs: map[string]map[string]string{}, kept: map[types.UID]string{}, mayGo: map[string]bool{}}
 		h.settleOthers()
 		return h

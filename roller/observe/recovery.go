@@ -2,6 +2,8 @@ package observe
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"regexp"
 	"time"
@@ -42,11 +44,8 @@ func RecoveryFromLog(log io.Reader, age time.Duration) (roller.Fact[*roller.Reco
 	begun, known, early := false, false, false
 	lines := bufio.NewReaderSize(log, longestLine)
 	for {
-		line, rest, err := lines.ReadLine()
-		for rest && err == nil { // a line that is longer does not matter
-			_, rest, err = lines.ReadLine()
-		}
-		if err == io.EOF {
+		line, err := nextLine(lines)
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
@@ -76,4 +75,17 @@ func RecoveryFromLog(log io.Reader, age time.Duration) (roller.Fact[*roller.Reco
 		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs"), nil
 	}
 	return roller.Known[*roller.Recovery](nil), nil
+}
+
+// nextLine returns the next line, or the beginning of one that is longer than the buffer.
+func nextLine(lines *bufio.Reader) ([]byte, error) {
+	line, rest, err := lines.ReadLine()
+	if !rest {
+		return line, err
+	}
+	line = bytes.Clone(line)
+	for rest && err == nil {
+		_, rest, err = lines.ReadLine()
+	}
+	return line, err
 }

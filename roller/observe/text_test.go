@@ -111,7 +111,7 @@ type probes struct{ now, most atomic.Int32 }
 
 func (p *probes) Recovery(context.Context, string, string, time.Duration) (*roller.Recovery, error) {
 	p.most.Store(max(p.most.Load(), p.now.Add(1)))
-	time.Sleep(time.Second)
+	<-time.After(time.Second) // of synctest
 	p.now.Add(-1)
 	return nil, nil
 }

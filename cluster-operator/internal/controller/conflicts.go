@@ -9,13 +9,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// conflictPatience is how long passes end with conflicts in another Kubernetes cluster until that cluster is left out, and for how long it is
-// left out then.
+// conflictPatience is how long passes end with conflicts in another Kubernetes cluster until that cluster is left out, and for how long it
+// is left out then.
 const conflictPatience = 10 * time.Second
 
-// conflicts remembers the other Kubernetes clusters whose API server rejects the writes for a Kafka, because what was read there is not what
-// is there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in all
-// other Kubernetes clusters.
+// conflicts remembers the other Kubernetes clusters whose API server rejects the writes for a Kafka, because what was read there is not
+// what is there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in
+// all other Kubernetes clusters.
 type conflicts struct {
 	mu  sync.Mutex
 	met map[types.NamespacedName]map[string]unresolved

@@ -46,8 +46,8 @@ func (p *pass) givenUp(cluster string) bool {
 		func(id string) bool { return strings.TrimSpace(id) == cluster })
 }
 
-// remedyFor says what a user has to do before a lost Kubernetes cluster does not count any more; "" if that was done. Controllers are needed
-// again, because the voters of the quorum can't change.
+// remedyFor says what a user has to do before a lost Kubernetes cluster does not count any more; "" if that was done. Controllers are
+// needed again, because the voters of the quorum can't change.
 func (p *pass) remedyFor(ctx context.Context, cluster string) string {
 	nodes := p.record.Clusters[cluster].Nodes
 	for _, n := range nodes {

@@ -176,8 +176,8 @@ func (h *stretched) alterPool(c *central) string {
 	return fmt.Sprintf("pool %s: %v %v", name, pool.Annotations, pool.Spec.Roles)
 }
 
-// alterDeleteClaim changes whether the volumes of a pool go with it. Whether they outlive their owner is the first that a pass writes, which
-// may fail.
+// alterDeleteClaim changes whether the volumes of a pool go with it. Whether they outlive their owner is the first that a pass writes,
+// which may fail.
 func (h *stretched) alterDeleteClaim(pool *v1.KafkaNodePool) string {
 	c := h.centrals[0]
 	remove := pool.Spec.Storage.DeleteClaim == nil || !*pool.Spec.Storage.DeleteClaim

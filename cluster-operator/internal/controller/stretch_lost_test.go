@@ -136,7 +136,7 @@ func TestANewKubernetesClusterTakesThePlaceOfALostOne(t *testing.T) {
 	g.Expect(after).To(HaveLen(len(before)))
 	g.Expect(after[0].id).To(Equal(before[0].id))
 	for i, pod := range map[int]string{0: "my-cluster-central-0", 3: "my-cluster-west-2", 4: "my-cluster-east-1"} {
-		g.Expect(voters.FindStringSubmatch(
-			h.servers[i].objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap).Data["server.config"])[1]).To(MatchRegexp(`^0@\S+,1@\S+,2@\S+$`))
+		config := h.servers[i].objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap).Data["server.config"]
+		g.Expect(voters.FindStringSubmatch(config)[1]).To(MatchRegexp(`^0@\S+,1@\S+,2@\S+$`))
 	}
 }

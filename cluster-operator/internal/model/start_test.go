@@ -93,7 +93,8 @@ func (c *container) start(env ...string) (runs []string, config string, err erro
 		if strings.Contains(line, "StorageTool format") {
 			run = runsFormat
 		}
-		if strings.Contains(line, "-javaagent:"+c.dir+"/jmx-exporter/jmx_prometheus_javaagent.jar=9404:"+c.dir+"/custom-config/metrics-config.json") {
+		agent := "-javaagent:" + c.dir + "/jmx-exporter/jmx_prometheus_javaagent.jar=9404:" + c.dir + "/custom-config/metrics-config.json"
+		if strings.Contains(line, agent) {
 			if run = runsAgent; !strings.Contains(line, "StorageTool random-uuid") {
 				run = runsKafkaAndAgent
 			}
@@ -123,7 +124,8 @@ func TestNodesStartWithoutAnExporterThatDoesNot(t *testing.T) {
 		"an exporter":                     {env: []string{exporter}, runs: []string{runsAgent, runsFormat, runsKafkaAndAgent}},
 		"an exporter that does not start": {env: []string{exporter, "AGENT_FAILS=1"}, runs: []string{runsAgent, runsFormat, runsKafka}},
 		"storage that can't be formatted": {env: []string{"FORMAT_FAILS=1"}, runs: []string{runsFormat}, fails: true},
-		"neither": {env: []string{exporter, "AGENT_FAILS=1", "FORMAT_FAILS=1"}, runs: []string{runsAgent, runsFormat}, fails: true},
+		"neither": {env: []string{exporter, "AGENT_FAILS=1", "FORMAT_FAILS=1"}, runs: []string{runsAgent, runsFormat},
+			fails: true},
 		"classes of the user": {env: []string{"CLASSPATH=/mnt/plugin/a.jar:/mnt/plugin/lib/*"}, runs: []string{runsFormat, runsKafka},
 			classpath: "/mnt/plugin/a.jar:/mnt/plugin/lib/*:"},
 		// During an upgrade, a node that was not restarted yet does not know the new metadata version.

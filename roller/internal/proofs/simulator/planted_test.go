@@ -469,7 +469,7 @@ var firsts = map[string]uint64{
 	"what is set and does not show is left so":                         740,
 	"all requests are one":                                             265,
 	"what nobody knows of a broker is that it answers":                 401,
-	"a node that may recover its logs goes beside others":              5900,
+	"a node that may recover its logs goes beside others":              11380,
 	"evidence counts a minute early":                                   14,
 	"an illegal value is seen by the node alone":                       35,
 	"whoever is back is settled while a cluster can't be read":         490,

@@ -255,7 +255,7 @@ func (r *run) heal() {
 
 // mend ends the faults of a node.
 func (w *world) mend(n *node) {
-	n.kept = n.kept && !n.abandoned && n.pod == podReady && n.process && (n.up || !n.Roles.Broker) && n.expired.IsZero() && !n.wedged
+	n.kept = n.kept && n.serves()
 	n.hold, n.foreign, n.slow, n.sidecar, n.unlisted = n.abandoned && !n.unnoticed, false, false, false, false
 	if !n.shut.IsZero() {
 		n.shut = w.after(10 * time.Minute) // long enough to count as evidence
@@ -273,6 +273,11 @@ func (w *world) mend(n *node) {
 	if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
 		w.start(n)
 	}
+}
+
+// serves reports whether a node serves clients, and is not abandoned.
+func (n *node) serves() bool {
+	return !n.abandoned && n.pod == podReady && n.process && (n.up || !n.Roles.Broker) && n.expired.IsZero() && !n.wedged
 }
 
 // finish waits until everything is rolled, and fails if that takes too long.
