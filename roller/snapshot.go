@@ -84,6 +84,9 @@ type Node struct {
 	// Failing is positive evidence that the node can't serve clients: it refuses connections, or its certificate has expired; empty without
 	// any. A request that timed out is no evidence, because the cause may be on the roller's side.
 	Failing string `json:"failing,omitempty"`
+	// Expired means that the evidence is the node's own expired certificate: it concerns all clients, also while earlier connections keep the
+	// broker in sync.
+	Expired bool `json:"expired,omitempty"`
 	// Hidden explains why the state of some partitions of the broker is unknown: the roller may not describe their topics. It is empty if
 	// no topic is known to be hidden.
 	Hidden string `json:"hidden,omitempty"`

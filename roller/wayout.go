@@ -17,7 +17,7 @@ func (r *round) wayOut(a *Assessment) string {
 	long := func(since time.Time, noted bool) bool { return noted && r.s.At.Sub(since) >= r.policy.Patience }
 	since, failing := r.progress.Failing[a.Node]
 	switch {
-	case a.node.Failing != "" && long(since, failing) && !a.inSync(r.avail):
+	case a.node.Failing != "" && long(since, failing) && (a.node.Expired || !a.inSync(r.avail)):
 		return "it has been unable to serve clients since " + clock(since) + ": " + a.node.Failing
 	case !a.Roles.Controller || !long(r.progress.Leaderless, !r.progress.Leaderless.IsZero()):
 	case r.leaderless() && (r.enough(a) || a.node.dead()):

@@ -99,7 +99,7 @@ func (b beat) next(renewed, now time.Time) beat {
 	next := beat{renewed: renewed, seen: b.seen, read: now}
 	switch first := b.renewed.IsZero(); {
 	case renewed.Equal(b.renewed), first && renewed.After(now.Add(podset.AgentGone)):
-	case renewed.Before(b.read) && !first:
+	case !first && (renewed.Before(b.read) || renewed.After(now)):
 		next.seen = b.read
 	case renewed.After(now):
 		next.seen = now

@@ -79,6 +79,8 @@ type NodeAnswer struct {
 	Answers bool
 	// Failing is positive evidence that clients can't connect to it; empty without any.
 	Failing string
+	// Expired means that the evidence is the node's own expired certificate.
+	Expired bool
 	Live    roller.Fact[map[string]brokerconfig.Entry]
 }
 
@@ -347,6 +349,7 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 			why := failing(result.Err)
 			answers[id] = NodeAnswer{
 				Answers: !kafka.IsRetriable(result.Err) && why == "", Failing: why,
+				Expired: why != "" && kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
 				Live: roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}
 			continue

@@ -220,8 +220,9 @@ func TestWhenAnOperatorWasSeen(t *testing.T) {
 		"not renewed":                             {[]observe.Read{read(0, -5), read(100, -5)}, at(-5)},
 		"renewed long before it is read":          {[]observe.Read{read(0, -5), read(100, 5)}, at(5)},
 		"renewed with a clock that is behind":     {[]observe.Read{read(0, -500), read(7, -490)}, at(0)},
-		"renewed with a clock that is ahead":      {[]observe.Read{read(0, 500), read(7, 510)}, at(7)},
-		"not renewed, with a clock that is ahead": {[]observe.Read{read(0, 500), read(7, 510), read(100, 510)}, at(7)},
+		"renewed with a clock that is ahead":      {[]observe.Read{read(0, 500), read(7, 510)}, at(0)},
+		"renewed after a long pause, ahead":       {[]observe.Read{read(0, 500), read(900, 960)}, at(0)},
+		"not renewed, with a clock that is ahead": {[]observe.Read{read(0, 500), read(7, 510), read(100, 510)}, at(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			NewWithT(t).Expect(observe.SeenBy(c.reads...)).To(Equal(c.want))

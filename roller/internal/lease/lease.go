@@ -28,7 +28,8 @@ type Lease struct {
 	Namespace, Cluster string
 	// Identity identifies this process.
 	Identity string
-	// Owners, if set, returns the objects with which Kubernetes deletes the Lease.
+	// Owners, if set, returns the objects with which Kubernetes deletes the Lease. They are set when it is created: to change them later takes
+	// the right to delete it where the admission plugin OwnerReferencesPermissionEnforcement is on.
 	Owners func(ctx context.Context) ([]metav1.OwnerReference, error)
 	// Elected means that the same Lease elects the leader among the replicas of a Deployment, so that this package does not release it.
 	Elected bool
@@ -84,11 +85,6 @@ func (l *Lease) Acquire(ctx context.Context) error {
 		return nil
 	case holder == l.Identity && l.Elected && now.Before(until):
 		return nil
-	}
-	if holder != l.Identity && len(stored.OwnerReferences) == 0 {
-		if err := l.own(ctx, stored); err != nil {
-			return l.wrap("taken", err)
-		}
 	}
 	l.take(stored, now)
 	return l.wrap("taken", l.Client.Update(ctx, stored))

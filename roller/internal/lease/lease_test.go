@@ -118,10 +118,10 @@ func TestTheLeaseBelongsToTheKafka(t *testing.T) {
 		return l.OwnerReferences
 	}
 	g.Expect(of("a", nil, errors.New("away")).Acquire(t.Context())).To(MatchError(ContainSubstring("away")))
-	before := of("a", nil, nil)
-	g.Expect(before.Acquire(t.Context())).To(Succeed())
-	g.Expect(stored()).To(BeEmpty())
-	g.Expect(before.Release(t.Context())).To(Succeed())
-	g.Expect(of("b", owners, nil).Acquire(t.Context())).To(Succeed())
+	first := of("a", owners, nil)
+	g.Expect(first.Acquire(t.Context())).To(Succeed())
+	g.Expect(stored()).To(Equal(owners))
+	g.Expect(first.Release(t.Context())).To(Succeed())
+	g.Expect(of("b", nil, errors.New("away")).Acquire(t.Context())).To(Succeed(), "a Lease that exists keeps its owners")
 	g.Expect(stored()).To(Equal(owners))
 }

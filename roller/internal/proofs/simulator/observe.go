@@ -167,7 +167,7 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	switch {
 	case w.cut || !n.process:
 	case !n.expired.IsZero():
-		seen.Failing = "its certificate has expired"
+		seen.Failing, seen.Expired = "its certificate has expired", true
 	case w.refused:
 		seen.Failing = "it refuses TLS"
 	case !n.shut.IsZero():

@@ -88,12 +88,13 @@ func (o *oracle) witness() {
 }
 
 // wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): for patience there
-// has been no leader although the voters run, or no client could connect to the node and it is not seen to be in sync.
+// has been no leader although the voters run, or no client could connect to the node, because its certificate has expired or it is not seen
+// to be in sync.
 func (o *oracle) wayOut(n *node, a roller.Action) bool {
 	lost := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.policy.Patience }
 	leaderless := n.Roles.Controller && lost(o.evidence.leaderless)
 	outdated := slices.ContainsFunc(o.reasons(o.seen.Node(n.ID)), func(key string) bool { return key != "silence" })
-	return a.Forced != "" && outdated && (leaderless || lost(o.evidence.expired[n.ID]) && !o.inSync(n))
+	return a.Forced != "" && outdated && (leaderless || lost(o.evidence.expired[n.ID]) && (!n.expired.IsZero() || !o.inSync(n)))
 }
 
 // inSync reports whether the look shows that replicas of a broker are, or may be, in sync, whether the roller can connect to it or not.

@@ -29,10 +29,11 @@ type memory struct {
 type heard struct {
 	instance string
 	at       time.Time
-	// away: it did not answer, and was not ready. silent and failing are what else was seen then.
+	// away: it did not answer, and was not ready. silent, failing and expired are what else was seen then.
 	away    bool
 	silent  time.Time
 	failing string
+	expired bool
 }
 
 func newMemory(within time.Duration) *memory {
@@ -108,7 +109,7 @@ func (m *memory) ask(now time.Time, n *roller.Node) {
 	case answers && n.Ready.Or(false):
 		m.nodes[n.ID] = heard{instance: n.Instance.Or(""), at: now}
 	case !answers && !n.Ready.Or(true):
-		m.nodes[n.ID] = heard{n.Instance.Or(""), now, true, n.Silent, n.Failing}
+		m.nodes[n.ID] = heard{n.Instance.Or(""), now, true, n.Silent, n.Failing, n.Expired}
 	default:
 		delete(m.nodes, n.ID)
 	}
@@ -129,10 +130,10 @@ func (m *memory) tell(n *roller.Node) {
 	last := m.nodes[n.ID]
 	n.Recalled = true
 	if !last.away {
-		n.Answers, n.Silent, n.Failing = roller.Known(true), time.Time{}, ""
+		n.Answers, n.Silent, n.Failing, n.Expired = roller.Known(true), time.Time{}, "", false
 		return
 	}
-	n.Answers, n.Silent, n.Failing = roller.Known(false), last.silent, last.failing
+	n.Answers, n.Silent, n.Failing, n.Expired = roller.Known(false), last.silent, last.failing, last.expired
 	n.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
 }
 

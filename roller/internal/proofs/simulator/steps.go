@@ -277,8 +277,9 @@ func (r *run) stales(s Step) {
 	r.w.tell("pods are shown %s late", r.stale)
 }
 
-// expires lets the certificates of all nodes expire: no client can connect to any of them.
-func (r *run) expires(Step) {
+// expires lets the certificates of all nodes expire: no client can connect to any of them. Connections that brokers have may end, or keep
+// them in sync.
+func (r *run) expires(s Step) {
 	w := r.w
 	for _, n := range w.nodes {
 		if !n.process || !n.expired.IsZero() {
@@ -288,6 +289,9 @@ func (r *run) expires(Step) {
 		if n.up {
 			w.hurt(n)
 			n.up, n.catchAt, n.fenceAt = false, time.Time{}, w.after(session)
+			if s.Arg%2 == 1 {
+				n.fenceAt = time.Time{}
+			}
 		}
 	}
 	w.tell("all certificates expire")
