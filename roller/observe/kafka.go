@@ -350,7 +350,7 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 			answers[id] = NodeAnswer{
 				Answers: !kafka.IsRetriable(result.Err) && why == "", Failing: why,
 				Expired: why != "" && kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
-				Live: roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
+				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}
 			continue
 		}
