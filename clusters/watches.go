@@ -118,7 +118,8 @@ func (w *watches) wait(ctx context.Context) (outage int, err error) {
 // pending returns the names of the informers that were once up to date, but are not known to be so since the last outage. It leaves out
 // those that never were: reads through them wait themselves.
 func (w *watches) pending() []string {
-	return w.names(func(i *informer) bool { return i.current != never && i.current != w.outage })
+	permitted := w.permitted()
+	return w.names(func(i *informer) bool { return i.current != never && i.current != w.outage && !i.superseded(permitted) })
 }
 
 // unserved returns the names of the informers whose kinds are not served any more.
@@ -130,14 +131,26 @@ func (w *watches) unserved() []string {
 
 // forbidden returns the API server's refusals of what informers were once permitted to do.
 func (w *watches) forbidden() []string {
+	permitted := w.permitted()
 	return w.each(func(i *informer) (refusals []string) {
 		for _, err := range i.refused {
-			if apierrors.IsForbidden(err) {
+			if apierrors.IsForbidden(err) && !i.superseded(permitted) {
 				refusals = append(refusals, err.Error())
 			}
 		}
 		return refusals
 	})
+}
+
+// permitted returns the kinds that an informer may read.
+func (w *watches) permitted() []string {
+	return w.names(func(i *informer) bool { return i.current != never && len(i.refused) == 0 })
+}
+
+// superseded reports whether an informer lost its rights while another one of its kind has them: of several namespaces, one was deleted with
+// the rights in it, which must not stop what is in the others.
+func (i *informer) superseded(permitted []string) bool {
+	return (apierrors.IsForbidden(i.refused[toList]) || apierrors.IsForbidden(i.refused[toWatch])) && slices.Contains(permitted, i.name)
 }
 
 // names returns the names of these informers, each once, sorted.

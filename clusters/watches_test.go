@@ -276,6 +276,24 @@ func TestAKindThatIsNotServedOrPermittedAnyMoreIsTold(t *testing.T) {
 	}
 }
 
+// Of several namespaces, one was deleted with the rights in it.
+func TestRightsThatAreLostInOneNamespaceHoldUpNoOther(t *testing.T) {
+	b := newBench(t)
+	b.pass(true)
+	b.watch(false)
+	other := &informer{name: b.one.name, current: b.one.current, refused: map[verb]error{}, all: b.all, stopped: func() bool { return false }}
+	b.all.informers = append(b.all.informers, other)
+	b.failed = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("cannot list"))
+	_, err := b.one.list(t.Context(), metav1.ListOptions{})
+	b.Expect(err).To(HaveOccurred())
+	b.Expect(b.all.forbidden()).To(BeEmpty())
+	b.Expect(b.all.pending()).To(BeEmpty())
+
+	other.answered(toList, b.failed)
+	b.Expect(b.all.forbidden()).To(Equal([]string{"pods is forbidden: cannot list"}))
+	b.Expect(b.all.pending()).To(Equal([]string{b.one.name}))
+}
+
 func TestAListThatIsPermittedDoesNotHideAWatchThatIsNot(t *testing.T) {
 	b := newBench(t)
 	b.pass(true)
