@@ -88,6 +88,9 @@ type Reconciler struct {
 	kafkas, nodePools apply.Replaced
 	// leftovers are the uids of objects that are not wanted, and of which was reported that they stay.
 	leftovers sync.Map
+	// topicOperators are the Kafkas, by namespace and name, for which this process deployed a topic operator whose KafkaTopics were not
+	// released since.
+	topicOperators sync.Map
 }
 
 // Reconcile carries out one pass over a Kafka.
@@ -103,6 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.orphans.forget(req.NamespacedName)
 	if r.Selects != nil && !r.Selects(kafka.Labels) {
 		r.forget(req.NamespacedName)
+		r.topicOperators.Delete(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if r.kafkas.Behind(kafka) {

@@ -24,18 +24,21 @@ import (
 // The topic operator of a Kafka loses its rights with the Kafka, or with spec.entityOperator, and often before it is told to stop. So this
 // operator takes the finalizer off its KafkaTopics, which nobody would take off any more (docs/decisions/leaving.md). A ConfigMap without
 // an owner outlives the Kafka, and says that its KafkaTopics had the topic operator that this operator deployed: those of another one are
-// not to be released.
+// not to be released. The process remembers that, too, because the deletion of a namespace deletes the ConfigMap with the Kafka.
 
 // noteTopicOperator creates that ConfigMap before the topic operator.
 func (p *pass) noteTopicOperator(ctx context.Context) error {
-	name := model.TopicOperatorRecordName(p.kafka.Name)
-	if p.home().facts.ConfigMap(name) != nil || !p.watchesHome() {
+	if !p.watchesHome() {
 		return nil
 	}
-	err := p.Live.Create(ctx, model.TopicOperatorRecord(p.kafka), client.FieldOwner(apply.FieldManager))
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create ConfigMap %s: %w", name, err)
+	name := model.TopicOperatorRecordName(p.kafka.Name)
+	if p.home().facts.ConfigMap(name) == nil {
+		err := p.Live.Create(ctx, model.TopicOperatorRecord(p.kafka), client.FieldOwner(apply.FieldManager))
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create ConfigMap %s: %w", name, err)
+		}
 	}
+	p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)
 	return nil
 }
 
@@ -47,11 +50,11 @@ func (p *pass) watchesHome() bool {
 
 // releaseTopics releases the KafkaTopics of a topic operator that is not wanted any more.
 func (p *pass) releaseTopics(ctx context.Context) error {
-	record := p.home().facts.ConfigMap(model.TopicOperatorRecordName(p.kafka.Name))
-	if model.WantsTopicOperator(p.kafka) || record == nil {
+	if model.WantsTopicOperator(p.kafka) {
 		return nil
 	}
-	wait, err := p.Reconciler.releaseTopics(ctx, record, "it has no topic operator any more")
+	record := p.home().facts.ConfigMap(model.TopicOperatorRecordName(p.kafka.Name))
+	wait, err := p.Reconciler.releaseTopics(ctx, client.ObjectKeyFromObject(p.kafka), record, "it has no topic operator any more")
 	if wait {
 		p.requeueAfter(awayDelay)
 	}
@@ -62,21 +65,31 @@ func (p *pass) releaseTopics(ctx context.Context) error {
 func (r *Reconciler) releaseTopicsOfGone(ctx context.Context, kafka types.NamespacedName) (wait bool, err error) {
 	record := &corev1.ConfigMap{}
 	key := client.ObjectKey{Namespace: kafka.Namespace, Name: model.TopicOperatorRecordName(kafka.Name)}
-	if err := r.Cache.Get(ctx, key, record); err != nil {
-		return false, client.IgnoreNotFound(err)
+	if err := r.Cache.Get(ctx, key, record); client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	if !r.deployedTopicOperator(kafka, record) {
+		return false, nil
 	}
 	if err := r.Live.Get(ctx, kafka, &v1.Kafka{}); !apierrors.IsNotFound(err) {
 		return false, err // it exists but this operator does not watch it, or that is unknown
 	}
-	return r.releaseTopics(ctx, record, "its Kafka was deleted")
+	return r.releaseTopics(ctx, kafka, record, "its Kafka was deleted")
 }
 
-// releaseTopics removes the topic operator's finalizer from the KafkaTopics of a Kafka once nothing of that operator runs, which would put
-// it back. Their topics stay in Kafka. It returns whether something still runs, and deletes the record at the end.
-func (r *Reconciler) releaseTopics(ctx context.Context, record *corev1.ConfigMap, why string) (wait bool, err error) {
-	kafka := types.NamespacedName{Namespace: record.Namespace, Name: record.Labels[v1.LabelCluster]}
-	if record.Labels[podset.LabelComponentType] != model.ComponentTopics || kafka.Name == "" {
-		return false, nil // somebody else's
+// deployedTopicOperator reports whether this operator deployed the topic operator of a Kafka, by what it remembers and by the record.
+func (r *Reconciler) deployedTopicOperator(kafka types.NamespacedName, record *corev1.ConfigMap) bool {
+	_, remembered := r.topicOperators.Load(kafka)
+	return remembered || model.IsTopicOperatorRecord(record, kafka.Name)
+}
+
+// releaseTopics removes the topic operator's finalizer from the KafkaTopics of a Kafka, if this operator deployed it and nothing of it runs
+// any more, which would put it back. Their topics stay in Kafka. It returns whether something still runs, and forgets the topic operator
+// at the end.
+func (r *Reconciler) releaseTopics(ctx context.Context, kafka types.NamespacedName, record *corev1.ConfigMap, why string) (wait bool,
+	err error) {
+	if !r.deployedTopicOperator(kafka, record) {
+		return false, nil
 	}
 	if runs, err := r.topicOperatorRuns(ctx, kafka); err != nil || runs {
 		return runs, err
@@ -96,7 +109,13 @@ func (r *Reconciler) releaseTopics(ctx context.Context, record *corev1.ConfigMap
 			log.FromContext(ctx).Info("Released a KafkaTopic because "+why+"; its topic stays in Kafka", "KafkaTopic", topic.Name)
 		}
 	}
-	return false, client.IgnoreNotFound(r.Live.Delete(ctx, record, client.Preconditions{UID: &record.UID}))
+	if model.IsTopicOperatorRecord(record, kafka.Name) {
+		if err := r.Live.Delete(ctx, record, client.Preconditions{UID: &record.UID}); client.IgnoreNotFound(err) != nil {
+			return false, err
+		}
+	}
+	r.topicOperators.Delete(kafka)
+	return false, nil
 }
 
 // topicOperatorRuns reports whether the topic operator of a Kafka runs, or may be started.

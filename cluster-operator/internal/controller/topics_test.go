@@ -113,6 +113,8 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		records := &corev1.ConfigMapList{}
 		w.Expect(w.k8s.List(w.t.Context(), records, client.InNamespace(w.namespace))).To(Succeed())
 		w.Expect(records.Items).NotTo(ContainElement(HaveField("Name", "my-cluster-kafka-topics")))
+		_, remembered := w.r.topicOperators.Load(client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"})
+		w.Expect(remembered).To(BeFalse())
 	}
 
 	t.Run("when its Kafka is deleted", func(t *testing.T) {
@@ -123,6 +125,16 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		stop(w, deployment(w))
 		w.reconcile()
 		w.Expect(w.held()).To(Equal(all), "its pod is still there")
+		stop(w, pod)
+		released(w)
+	})
+	t.Run("when the deletion of the namespace deletes the record with its Kafka", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		stop(w, &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-kafka-topics")})
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all), "the Deployment is still there")
+		stop(w, deployment(w))
 		stop(w, pod)
 		released(w)
 	})

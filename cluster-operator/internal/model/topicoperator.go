@@ -43,6 +43,12 @@ func TopicOperatorRecord(kafka *v1.Kafka) *corev1.ConfigMap {
 		Labels: map[string]string{v1.LabelCluster: kafka.Name, podset.LabelComponentType: ComponentTopics}}}
 }
 
+// IsTopicOperatorRecord reports whether a ConfigMap is that of a Kafka.
+func IsTopicOperatorRecord(c *corev1.ConfigMap, kafka string) bool {
+	return c != nil && c.Name == TopicOperatorRecordName(kafka) && c.Labels[v1.LabelCluster] == kafka &&
+		c.Labels[podset.LabelComponentType] == ComponentTopics
+}
+
 // TopicOperator returns the objects of the topic operator that a Kafka asks for, none if it does not.
 func TopicOperator(in Input) []Object {
 	if !WantsTopicOperator(in.Kafka) {
