@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -48,17 +49,25 @@ func (p *pass) watchesHome() bool {
 	return watched == "" || watched == p.kafka.Namespace
 }
 
-// releaseTopics releases the KafkaTopics of a topic operator that is not wanted any more.
+// releaseTopics releases the KafkaTopics of a topic operator that is not wanted any more. A failure is only a warning, because the nodes do
+// not need it.
 func (p *pass) releaseTopics(ctx context.Context) error {
 	if model.WantsTopicOperator(p.kafka) {
 		return nil
 	}
 	record := p.home().facts.ConfigMap(model.TopicOperatorRecordName(p.kafka.Name))
 	wait, err := p.Reconciler.releaseTopics(ctx, client.ObjectKeyFromObject(p.kafka), record, "it has no topic operator any more")
-	if wait {
+	switch {
+	case apierrors.IsConflict(err):
+		p.requeueAfter(conflictDelay)
+	case err != nil:
+		p.warn("KafkaTopicsNotReleased", fmt.Sprintf("KafkaTopics can't be deleted while they have the finalizer %s of the topic operator, "+
+			"which runs no longer: %v", v1.FinalizerTopicOperator, err))
+		p.requeueAfter(awayDelay)
+	case wait:
 		p.requeueAfter(awayDelay)
 	}
-	return err
+	return nil
 }
 
 // releaseTopicsOfGone releases the KafkaTopics of a Kafka that is gone, if this operator deployed their topic operator.
@@ -96,18 +105,22 @@ func (r *Reconciler) releaseTopics(ctx context.Context, kafka types.NamespacedNa
 	}
 	topics := &metav1.PartialObjectMetadataList{TypeMeta: typeOf("KafkaTopicList")}
 	err = r.Live.List(ctx, topics, client.InNamespace(kafka.Namespace), client.MatchingLabels{v1.LabelCluster: kafka.Name})
-	if err != nil && !meta.IsNoMatchError(err) {
+	if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) { // both say that the kind does not exist
 		return false, fmt.Errorf("list KafkaTopics: %w", err)
 	}
+	var failed []error
 	for i := range topics.Items {
 		topic := &topics.Items[i]
 		released, err := r.releaseTopic(ctx, topic)
 		if err != nil {
-			return false, fmt.Errorf("release KafkaTopic %s: %w", topic.Name, err)
+			failed = append(failed, fmt.Errorf("release KafkaTopic %s: %w", topic.Name, err))
 		}
 		if released {
 			log.FromContext(ctx).Info("Released a KafkaTopic because "+why+"; its topic stays in Kafka", "KafkaTopic", topic.Name)
 		}
+	}
+	if len(failed) > 0 {
+		return false, errors.Join(failed...)
 	}
 	if model.IsTopicOperatorRecord(record, kafka.Name) {
 		if err := r.Live.Delete(ctx, record, client.Preconditions{UID: &record.UID}); client.IgnoreNotFound(err) != nil {

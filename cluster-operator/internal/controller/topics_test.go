@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,9 +11,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -69,7 +75,7 @@ func (w *world) asOperator() {
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: w.namespace}}})).To(Succeed())
 	config := rest.CopyConfig(server)
 	config.Impersonate.UserName = w.namespace
-	operator, err := client.New(config, client.Options{Scheme: w.k8s.Scheme()})
+	operator, err := client.NewWithWatch(config, client.Options{Scheme: w.k8s.Scheme()})
 	w.Expect(err).NotTo(HaveOccurred())
 	w.r.Live = operator
 }
@@ -146,6 +152,61 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		w.Expect(w.held()).To(Equal(all), "its pod is still there")
 		stop(w, pod)
 		released(w)
+	})
+	// refuse has the API server refuse to release a KafkaTopic, until the end of what is returned.
+	refuse := func(w *world, name string) (end func()) {
+		operator := w.r.Live
+		w.r.Live = interceptor.NewClient(operator.(client.WithWatch), interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch,
+			o client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if o.GetName() == name {
+				return errors.New("the policy forbids it")
+			}
+			return c.Patch(ctx, o, patch, options...)
+		}})
+		return func() { w.r.Live = operator }
+	}
+	t.Run("though one of them can't be changed, when its Kafka is deleted", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		stop(w, deployment(w))
+		stop(w, pod)
+		end := refuse(w, "deleted")
+		_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}})
+		w.Expect(err).To(MatchError(ContainSubstring("release KafkaTopic deleted: the policy forbids it")))
+		w.Expect(w.held()).To(Equal([]string{"deleted", "foreign"}))
+		end()
+		released(w)
+	})
+	t.Run("though one of them can't be changed, when its Kafka asks for none any more", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		w.kubelet("pool")
+		stop(w, pod)
+		w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator = nil })
+		end := refuse(w, "deleted")
+		w.reconcile()
+		w.Expect(w.held()).To(Equal([]string{"deleted", "foreign"}))
+		w.Expect(w.ready().Status).To(Equal("True"), "the steps after it were done")
+		w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", v1.ConditionWarning), HaveField("Reason", "KafkaTopicsNotReleased"),
+			HaveField("Message", ContainSubstring("release KafkaTopic deleted: the policy forbids it")))))
+		end()
+		released(w)
+		w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "KafkaTopicsNotReleased")))
+	})
+	t.Run("or the kind KafkaTopic is gone", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		stop(w, deployment(w))
+		stop(w, pod)
+		w.r.Live = interceptor.NewClient(w.r.Live.(client.WithWatch), interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch,
+			list client.ObjectList, options ...client.ListOption) error {
+			if list.GetObjectKind().GroupVersionKind().Kind == "KafkaTopicList" {
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "kafkatopics"}, "")
+			}
+			return c.List(ctx, list, options...)
+		}})
+		w.reconcile()
+		w.Expect(apierrors.IsNotFound(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-topics"},
+			&corev1.ConfigMap{}))).To(BeTrue())
 	})
 	t.Run("but not those of a Kafka that was created again", func(t *testing.T) {
 		w, pod := begin(t, withTopicOperator())
