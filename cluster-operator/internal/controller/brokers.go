@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -22,7 +21,7 @@ import (
 // entityOperator applies the topic operator that the Kafka asks for.
 func (p *pass) entityOperator(ctx context.Context) error {
 	home := p.home()
-	if model.WantsTopicOperator(p.kafka) {
+	if model.WantsTopicOperator(p.kafka) && p.watchesHome() && !p.hasTopicOperator() {
 		if err := p.noteTopicOperator(ctx); err != nil {
 			return err
 		}
@@ -32,7 +31,7 @@ func (p *pass) entityOperator(ctx context.Context) error {
 			return err
 		}
 		if wanted, ok := o.(*appsv1.Deployment); ok {
-			live, _ := home.facts.Objects[facts.KeyOf(wanted)].(*appsv1.Deployment)
+			live := home.facts.Deployment(wanted.Name)
 			p.status.TopicOperatorNotReady = live == nil || live.Status.ObservedGeneration != live.Generation || live.Status.ReadyReplicas < 1
 		}
 	}

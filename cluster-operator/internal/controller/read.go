@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -56,6 +57,10 @@ func (p *pass) read(ctx context.Context) error {
 	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // until Kafka reports its own
 	if err := p.identify(); err != nil {
 		return err
+	}
+	if err := p.noteEarlierTopicOperator(ctx); err != nil {
+		p.warn("TopicOperatorNotNoted", fmt.Sprintf("If the Kafka is deleted now, the deletion of its KafkaTopics may hang: %v", err))
+		p.requeueAfter(awayDelay)
 	}
 	p.giveUp(ctx)
 	if p.new, err = p.isNew(ctx); err != nil {

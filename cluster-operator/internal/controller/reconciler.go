@@ -223,7 +223,7 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 // pausedRetry is when a Kubernetes cluster is asked again in which a paused Kafka's nodes could not be held.
 const pausedRetry = 30 * time.Second
 
-// pause keeps the roller off the nodes, and changes nothing else.
+// pause keeps the roller off the nodes, notes a topic operator, and changes nothing else.
 func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
 	unread := p.readSites(ctx)
@@ -236,6 +236,10 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if err := p.each(func(s *site) error { return s.holdPaused(ctx) }); err != nil {
 		return reconcile.Result{}, err
 	}
+	noted := p.noteEarlierTopicOperator(ctx)
+	if noted != nil {
+		p.log.Info("Failed to note that the Kafka has a topic operator", "error", noted.Error())
+	}
 	r.conflicts.end(client.ObjectKeyFromObject(kafka), r.Now())
 	p.figures.Paused = true
 	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
@@ -246,7 +250,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if unread != nil {
 		p.log.Info("Failed to hold nodes in an unreadable Kubernetes cluster", "error", unread.Error())
 	}
-	if unread != nil || len(p.away) > 0 {
+	if unread != nil || noted != nil || len(p.away) > 0 {
 		return reconcile.Result{RequeueAfter: pausedRetry}, nil
 	}
 	return reconcile.Result{}, nil

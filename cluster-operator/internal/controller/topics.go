@@ -29,18 +29,40 @@ import (
 
 // noteTopicOperator creates that ConfigMap before the topic operator.
 func (p *pass) noteTopicOperator(ctx context.Context) error {
-	if !p.watchesHome() {
-		return nil
-	}
 	name := model.TopicOperatorRecordName(p.kafka.Name)
-	if p.home().facts.ConfigMap(name) == nil {
-		err := p.Live.Create(ctx, model.TopicOperatorRecord(p.kafka), client.FieldOwner(apply.FieldManager))
-		if err != nil && !apierrors.IsAlreadyExists(err) {
+	record := p.home().facts.ConfigMap(name)
+	if record == nil {
+		record = model.TopicOperatorRecord(p.kafka)
+		err := p.Live.Create(ctx, record, client.FieldOwner(apply.FieldManager))
+		if apierrors.IsAlreadyExists(err) { // the cache is behind, or it is somebody else's without labels
+			record = &corev1.ConfigMap{}
+			err = p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, record)
+		}
+		if err != nil {
 			return fmt.Errorf("create ConfigMap %s: %w", name, err)
 		}
 	}
-	p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)
+	if !model.IsTopicOperatorRecord(record, p.kafka.Name) {
+		p.warn("ObjectNotOwned", fmt.Sprintf("ConfigMap %s is not the operator's, which needs one of that name: without it, the deletion of "+
+			"the KafkaTopics may hang once the Kafka is deleted. Rename that ConfigMap", name))
+	}
 	return nil
+}
+
+// noteEarlierTopicOperator is noteTopicOperator for a topic operator that exists. An earlier version of this operator did not note it, and
+// the pass may end before the step that does.
+func (p *pass) noteEarlierTopicOperator(ctx context.Context) error {
+	if !p.hasTopicOperator() {
+		return nil
+	}
+	p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)
+	return p.noteTopicOperator(ctx)
+}
+
+// hasTopicOperator reports whether the Kafka has a topic operator that watches its namespace.
+func (p *pass) hasTopicOperator() bool {
+	deployment := p.home().facts.Deployment(model.TopicOperatorName(p.kafka.Name))
+	return deployment != nil && ownedBy(deployment, p.kafka.UID) && model.WatchedNamespace(deployment) == p.kafka.Namespace
 }
 
 // watchesHome reports whether the topic operator watches the namespace of its Kafka. The rights in another one are its user's to give.

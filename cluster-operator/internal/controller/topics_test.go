@@ -208,6 +208,37 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		w.Expect(apierrors.IsNotFound(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-topics"},
 			&corev1.ConfigMap{}))).To(BeTrue())
 	})
+	for name, edit := range map[string]func(*v1.Kafka){
+		"is invalid": func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" },
+		"is paused":  func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} },
+	} {
+		t.Run("when its Kafka is deleted, which "+name+" since an earlier version of the operator", func(t *testing.T) {
+			w, pod := begin(t, withTopicOperator())
+			w.edit(edit)
+			w.r.topicOperators.Clear()
+			stop(w, &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-kafka-topics")})
+			w.reconcile()
+			w.r.topicOperators.Clear() // the operator starts again
+			stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+			stop(w, deployment(w))
+			stop(w, pod)
+			released(w)
+		})
+	}
+	t.Run("though the name of the record is taken", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		stop(w, &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-kafka-topics")})
+		w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-kafka-topics"}})
+		w.reconcile()
+		w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", v1.ConditionWarning), HaveField("Reason", "ObjectNotOwned"),
+			HaveField("Message", ContainSubstring("my-cluster-kafka-topics")))))
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		stop(w, deployment(w))
+		stop(w, pod)
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(foreign))
+		w.get(&corev1.ConfigMap{}, "my-cluster-kafka-topics")
+	})
 	t.Run("but not those of a Kafka that was created again", func(t *testing.T) {
 		w, pod := begin(t, withTopicOperator())
 		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
@@ -230,6 +261,8 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		k := withTopicOperator()
 		k.Spec.EntityOperator.TopicOperator.WatchedNamespace = "elsewhere"
 		w, pod := begin(t, k)
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
+		w.reconcile()
 		stop(w, pod)
 		stop(w, deployment(w))
 		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})

@@ -237,6 +237,11 @@ func (c Cluster) ConfigMap(name string) *corev1.ConfigMap {
 	return get[*corev1.ConfigMap](c, "ConfigMap", name)
 }
 
+// Deployment returns the Deployment of that name; nil if there is none.
+func (c Cluster) Deployment(name string) *appsv1.Deployment {
+	return get[*appsv1.Deployment](c, "Deployment", name)
+}
+
 // Secret returns a Secret by name, nil if there is none with the Kafka's label.
 func (c Cluster) Secret(name string) *corev1.Secret { return get[*corev1.Secret](c, "Secret", name) }
 

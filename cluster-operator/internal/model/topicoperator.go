@@ -20,6 +20,9 @@ import (
 // topicOperatorPort is where the topic operator serves its health and metrics.
 const topicOperatorPort = 8080
 
+// topicOperatorContainer names the topic operator's container, and watchedNamespace its setting of the namespace.
+const topicOperatorContainer, watchedNamespace = "topic-operator", "STRIMZI_NAMESPACE"
+
 // defaultStartup gives the topic operator two minutes to start. Source: Strimzi.
 var defaultStartup = &v1.Probe{PeriodSeconds: new(int32(10)), FailureThreshold: new(int32(12))}
 
@@ -47,6 +50,18 @@ func TopicOperatorRecord(kafka *v1.Kafka) *corev1.ConfigMap {
 func IsTopicOperatorRecord(c *corev1.ConfigMap, kafka string) bool {
 	return c != nil && c.Name == TopicOperatorRecordName(kafka) && c.Labels[v1.LabelCluster] == kafka &&
 		c.Labels[podset.LabelComponentType] == ComponentTopics
+}
+
+// WatchedNamespace returns the namespace whose KafkaTopics the topic operator of a Deployment reconciles, "" if it has none.
+func WatchedNamespace(deployment *appsv1.Deployment) string {
+	for _, c := range deployment.Spec.Template.Spec.Containers {
+		for _, e := range c.Env {
+			if c.Name == topicOperatorContainer && e.Name == watchedNamespace {
+				return e.Value
+			}
+		}
+	}
+	return ""
 }
 
 // TopicOperator returns the objects of the topic operator that a Kafka asks for, none if it does not.
@@ -177,7 +192,7 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		image = c.Settings.TopicOperatorImage
 	}
 	k := corev1.Container{
-		Name: "topic-operator", Image: image, ImagePullPolicy: c.pullPolicy(image),
+		Name: topicOperatorContainer, Image: image, ImagePullPolicy: c.pullPolicy(image),
 		Env:             withEnvironment(c.topicOperatorEnvironment(), t),
 		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
@@ -199,7 +214,7 @@ func (c *cluster) topicOperatorEnvironment() []corev1.EnvVar {
 		namespace = c.Kafka.Namespace
 	}
 	env := []corev1.EnvVar{
-		{Name: "STRIMZI_NAMESPACE", Value: namespace},
+		{Name: watchedNamespace, Value: namespace},
 		{Name: "STRIMZI_CLUSTER_NAMESPACE", Value: c.Kafka.Namespace},
 		{Name: "STRIMZI_RESOURCE_LABELS", Value: "strimzi.io/cluster=" + c.Kafka.Name},
 		{Name: "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", Value: strings.Join(Bootstrap(c.Input), ",")},
