@@ -27,6 +27,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// The objects' own UnmarshalJSON, which these types do not have, is not strict.
+type (
+	strictKafka v1.Kafka
+	strictPool  v1.KafkaNodePool
+)
+
 func read[T any](t *testing.T, text []byte) *T {
 	t.Helper()
 	o := new(T)
@@ -44,7 +50,7 @@ func rich(t *testing.T) Input {
 		t.Fatal(err)
 	}
 	in := Input{
-		Kafka: read[v1.Kafka](t, text), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1",
+		Kafka: (*v1.Kafka)(read[strictKafka](t, text)), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1",
 		MetadataVersion: "4.3-IV0", Metrics: "rules: [{pattern: kafka.*}]",
 		Certificates: Certificates{PodAnnotations: map[string]map[string]string{}},
 		Settings: Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1",
@@ -57,7 +63,7 @@ func rich(t *testing.T) Input {
 		t.Fatal(err)
 	}
 	for document := range bytes.SplitSeq(text, []byte("---\n")) {
-		p := read[v1.KafkaNodePool](t, document)
+		p := (*v1.KafkaNodePool)(read[strictPool](t, document))
 		in.Pools[p.Name] = p
 	}
 	in.Topology = topology.Topology{Namespace: "ns", Name: "my-cluster", Pools: []topology.Pool{
