@@ -13,7 +13,8 @@ import (
 )
 
 // Object decodes data into object, as a Kubernetes client does; spec and status are its fields. What of these two can't be decoded is left
-// empty, and invalid names the field and its value. object must not have an UnmarshalJSON that calls Object.
+// empty, except for the conditions of the status, and invalid names the field and its value. object must not have an UnmarshalJSON that
+// calls Object.
 func Object[Spec, Status any](data []byte, object any, spec **Spec, status *Status) (invalid string, err error) {
 	if kjson.UnmarshalCaseSensitivePreserveInts(data, object) == nil {
 		return "", nil
@@ -41,7 +42,8 @@ func Object[Spec, Status any](data []byte, object any, spec **Spec, status *Stat
 		reasons = append(reasons, why)
 	}
 	if *status, why = part[Status]("status", parts); why != "" {
-		reasons = append(reasons, why)
+		reasons = append(reasons, why+" (kubectl edit --subresource=status corrects it)")
+		*status = conditions[Status](parts["status"])
 	}
 	return strings.Join(reasons, "; "), nil
 }
@@ -64,4 +66,20 @@ func part[T any](name string, parts map[string]json.RawMessage) (T, string) {
 		return none, fmt.Sprintf(".%s: %v", name, err)
 	}
 	return value, ""
+}
+
+// conditions decodes the conditions of a status alone: who reports that the rest can't be decoded sees there that it did.
+func conditions[Status any](status json.RawMessage) (value Status) {
+	var only struct {
+		Conditions json.RawMessage `json:"conditions,omitempty"`
+	}
+	if kjson.UnmarshalCaseSensitivePreserveInts(status, &only) != nil {
+		return value
+	}
+	text, err := json.Marshal(only)
+	if err != nil {
+		return value
+	}
+	value, _ = part[Status]("status", map[string]json.RawMessage{"status": text})
+	return value
 }

@@ -52,6 +52,12 @@ func TestObject(t *testing.T) {
 			".spec.kafka.listeners.port is not a value of type int32: number 1.5", false, true},
 		"a Kafka with such a status": {kafka + `,` + kafkas + `9092}]}},"status":{"registeredNodeIds":[` + beyond + `]}`,
 			".status.registeredNodeIds is not a value of type int32: number 3000000000", true, false},
+		"such a status with conditions": {kafka + `,` + kafkas + `9092}]}},"status":{"registeredNodeIds":[` + beyond +
+			`],"conditions":[{"type":"Ready"}]}`,
+			".status.registeredNodeIds is not a value of type int32: number 3000000000 (kubectl edit --subresource=status corrects it)", true, true},
+		"conditions that are a text": {kafka + `,` + kafkas + `9092}]}},"status":{"conditions":"none"}`, ".status.conditions is not", true,
+			false},
+		"a status that is a text": {kafka + `,` + kafkas + `9092}]}},"status":"none"`, ".status is not", true, false},
 		"a spec that is a text": {kafka + `,"spec":"none","status":{"clusterId":"x"}`, ".spec is not a value of type v1.KafkaSpec: string", false,
 			true},
 		"no spec": {kafka + `,"status":{"clusterId":"x"}`, "", false, true},

@@ -36,8 +36,8 @@ type StrimziPodSet struct {
 	Invalid string `json:"-"`
 }
 
-// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, and Invalid is why: an API
-// server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
+// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, except for conditions, and
+// Invalid is why: an API server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
 func (s *StrimziPodSet) UnmarshalJSON(data []byte) (err error) {
 	type plain StrimziPodSet // without this method
 	s.Invalid, err = decode.Object(data, (*plain)(s), &s.Spec, &s.Status)

@@ -42,8 +42,8 @@ type Kafka struct {
 	Invalid string `json:"-"`
 }
 
-// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, and Invalid is why: an API
-// server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
+// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, except for conditions, and
+// Invalid is why: an API server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
 func (k *Kafka) UnmarshalJSON(data []byte) (err error) {
 	type plain Kafka // without this method
 	k.Invalid, err = decode.Object(data, (*plain)(k), &k.Spec, &k.Status)

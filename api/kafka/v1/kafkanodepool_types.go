@@ -39,8 +39,8 @@ type KafkaNodePool struct {
 	Invalid string `json:"-"`
 }
 
-// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, and Invalid is why: an API
-// server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
+// UnmarshalJSON decodes the object as usual. A specification or status that can't be decoded is left empty, except for conditions, and
+// Invalid is why: an API server stores such objects under Strimzi's CustomResourceDefinition. Never write one back as a whole.
 func (p *KafkaNodePool) UnmarshalJSON(data []byte) (err error) {
 	type plain KafkaNodePool // without this method
 	p.Invalid, err = decode.Object(data, (*plain)(p), &p.Spec, &p.Status)
