@@ -15,6 +15,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 // topicOperatorPort is where the topic operator serves its health and metrics.
@@ -42,14 +43,16 @@ func TopicOperatorRecordName(kafka string) string { return kafka + "-kafka-topic
 
 // TopicOperatorRecord returns it. It has no owner, because it outlives the Kafka until the KafkaTopics are released.
 func TopicOperatorRecord(kafka *v1.Kafka) *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kafka.Namespace, Name: TopicOperatorRecordName(kafka.Name),
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kafka.Namespace, Name: TopicOperatorRecordName(kafka.Name),
 		Labels: map[string]string{v1.LabelCluster: kafka.Name, podset.LabelComponentType: ComponentTopics}}}
+	ownership.MarkName(record, "ConfigMap")
+	return record
 }
 
-// IsTopicOperatorRecord reports whether a ConfigMap is that of a Kafka.
+// IsTopicOperatorRecord reports whether a ConfigMap is that of a Kafka, and no copy.
 func IsTopicOperatorRecord(c *corev1.ConfigMap, kafka string) bool {
 	return c != nil && c.Name == TopicOperatorRecordName(kafka) && c.Labels[v1.LabelCluster] == kafka &&
-		c.Labels[podset.LabelComponentType] == ComponentTopics
+		c.Labels[podset.LabelComponentType] == ComponentTopics && c.Annotations[ownership.MarkSelf] != "" && !ownership.Copy(c, "ConfigMap")
 }
 
 // WatchedNamespace returns the namespace whose KafkaTopics the topic operator of a Deployment reconciles, "" if it has none.
