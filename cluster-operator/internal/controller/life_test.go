@@ -20,6 +20,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -150,12 +151,30 @@ func TestTheVolumeOfABrokerThatLeftWaitsForItsReplicas(t *testing.T) {
 		w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", ContainSubstring(why)))))
 	}
 	w.brokers.replicas[2] = 1
+	w.brokers.anew = 0
 	kept("The PersistentVolumeClaims of removed node 2 are not deleted yet: broker 2 holds 1 replicas of partitions")
 	w.brokers.err = errors.New("no broker answers")
 	kept("because Kafka did not answer")
+	w.Expect(w.brokers.anew).To(BeZero(), "other Kafkas need the worker")
+
 	w.brokers.replicas[2], w.brokers.err = 0, nil
-	w.reconcile()
+	w.brokers.afterLook = func() { w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1} }
+	kept("broker 2 holds 1 replicas of partitions")
+
 	claim := &corev1.PersistentVolumeClaim{}
+	for _, pool := range []string{"another", "other"} { // nodes of both had an id that one of the brokers has now
+		w.get(claim, "data-my-cluster-brokers-0")
+		claim.Name, claim.ResourceVersion, claim.Labels[podset.LabelPoolName] = "data-my-cluster-"+pool+"-0", "", pool
+		ownership.MarkName(claim, "PersistentVolumeClaim")
+		w.create(claim.DeepCopy())
+	}
+	kept("broker 0 holds 1 replicas of partitions")
+	w.keepsClaims("another", 1)
+	w.keepsClaims("other", 1)
+	w.brokers.replicas[0] = 0
+
+	w.brokers.replicas[2] = 0
+	w.reconcile()
 	err := w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "data-my-cluster-brokers-2"}, claim)
 	w.Expect(err != nil || claim.DeletionTimestamp != nil).To(BeTrue(), "%v", err)
 	w.Expect(client.IgnoreNotFound(err)).To(Succeed())

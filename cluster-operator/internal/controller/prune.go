@@ -96,15 +96,16 @@ func (p *pass) unused(s *site, claim *corev1.PersistentVolumeClaim) bool {
 }
 
 // findFull finds the nodes that left, and whose volumes may not be deleted yet: a topic may have been made after the last look at what a
-// broker holds, and have got a replica there before the broker stopped.
+// broker holds, and have got a replica there before the broker stopped. A pass waits for a new answer only about nodes that were empty in
+// the last one.
 func (p *pass) findFull(ctx context.Context) {
-	left, wanted := map[int32]string{}, p.wantedPods()
+	left, wanted := map[int32][]string{}, p.wantedPods()
 	for _, s := range p.sites {
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
 			id, err := facts.NodeID(name)
 			if pod := p.podOf(claim); err == nil && !wanted[pod] && claim.DeletionTimestamp == nil && p.unused(s, claim) {
-				left[id] = pod
+				left[id] = append(left[id], pod) // nodes of two pools may have had the same id
 			}
 		}
 	}
@@ -113,13 +114,23 @@ func (p *pass) findFull(ctx context.Context) {
 	}
 	p.full = map[string]bool{}
 	ids := slices.Sorted(maps.Keys(left))
-	holdings, _ := p.holdings(ctx, ids, true)
-	for _, id := range ids {
-		if why := holdings.Holds(id); why != "" {
-			p.full[left[id]] = true
+	for _, anew := range []bool{false, true} {
+		if len(ids) == 0 {
+			return
+		}
+		holdings, _ := p.holdings(ctx, ids, anew)
+		ids = slices.DeleteFunc(ids, func(id int32) bool {
+			why := holdings.Holds(id)
+			if why == "" {
+				return false
+			}
+			for _, pod := range left[id] {
+				p.full[pod] = true
+			}
 			p.requeueAfter(time.Minute) // nothing reports that it is empty now
 			p.warn("VolumesKept", fmt.Sprintf("The PersistentVolumeClaims of removed node %d are not deleted yet: %s", id, why))
-		}
+			return true
+		})
 	}
 }
 

@@ -76,6 +76,8 @@ type brokers struct {
 	hidden map[int32]int
 	// afterLook runs once, after the first request for the replicas, to create a topic, for example.
 	afterLook func()
+	// anew counts the questions that a pass waits for, however long they take.
+	anew int
 
 	// dirs are the log directories of each broker that responds. afterDirs runs once, after the first request for them.
 	dirs      map[int32][]kafka.LogDir
@@ -89,7 +91,10 @@ type brokers struct {
 }
 
 // Holdings returns what brokers hold. If dirs is set, brokers that are not in it do not respond.
-func (b *brokers) Holdings(_ context.Context, _ Connection, leave, stay []int32) (*topology.Holdings, error) {
+func (b *brokers) Holdings(_ context.Context, to Connection, leave, stay []int32) (*topology.Holdings, error) {
+	if to.Anew {
+		b.anew++
+	}
 	if b.replicas == nil && b.err == nil {
 		return nil, errors.New("nobody knows")
 	}
