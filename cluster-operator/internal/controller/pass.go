@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 	"sync"
 	"time"
 
@@ -239,10 +239,11 @@ func changeOf(has, wanted *corev1.PersistentVolumeClaim) string {
 	return "be changed"
 }
 
+// ofQuota matches the error of an API server about a ResourceQuota. The name of the object, which precedes that, may have the word too.
+var ofQuota = regexp.MustCompile(`is forbidden: (exceeded|failed|insufficient|status unknown for) quota\b`)
+
 // quota reports whether the API server rejects an object because of a ResourceQuota, which may have room later.
-func quota(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "quota")
-}
+func quota(err error) bool { return apierrors.IsForbidden(err) && ofQuota.MatchString(err.Error()) }
 
 // rejected reports whether the API server rejects an object as it is.
 func rejected(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }

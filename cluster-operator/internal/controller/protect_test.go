@@ -143,6 +143,8 @@ func TestAVolumeThatWaitsForAQuotaIsNotStalled(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("exceeded quota: storage, requested: 1Gi")))).To(BeTrue())
 	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("only dynamically provisioned pvc can be resized")))).To(BeFalse())
+	g.Expect(quota(apierrors.NewForbidden(claims, "data-quota-0", errors.New("not allowed")))).To(BeFalse())
+	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("status unknown for quota: storage")))).To(BeTrue())
 	g.Expect(quota(apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "quota", nil))).To(BeFalse())
 }
 
