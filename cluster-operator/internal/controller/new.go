@@ -5,9 +5,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
@@ -28,6 +30,42 @@ func (p *pass) isNew(ctx context.Context) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// removeNeverUsed deletes the claims of nodes that are not wanted any more if no node ever ran: a quota may have no room for other claims
+// beside them. It returns the claims that stay.
+func (p *pass) removeNeverUsed(ctx context.Context) (stay []string, err error) {
+	if !p.new {
+		return nil, nil
+	}
+	wanted := p.wantedPods()
+	err = p.each(func(s *site) error {
+		for _, name := range s.claims {
+			claim := s.facts.Claim(name)
+			if wanted[p.podOf(claim)] || claim.DeletionTimestamp != nil {
+				continue
+			}
+			outcome, err := apply.Left, error(nil)
+			if p.unused(s, claim) {
+				outcome, err = s.applier.Delete(ctx, claim)
+			}
+			if err != nil {
+				return err
+			}
+			if outcome != apply.Deleted {
+				p.mu.Lock()
+				stay = append(stay, name)
+				p.mu.Unlock()
+				continue
+			}
+			key, gone := facts.Key{Kind: "PersistentVolumeClaim", Name: name}, claim.DeepCopy()
+			gone.DeletionTimestamp = new(metav1.NewTime(p.Now()))
+			s.facts.Objects[key] = gone
+			p.wrote(s, key, outcome)
+		}
+		return nil
+	})
+	return stay, err
 }
 
 // hasBegun reports whether something was made for a node in a Kubernetes cluster.

@@ -38,7 +38,14 @@ func (p *pass) render(ctx context.Context) error {
 
 // nodes applies what nodes are made from, and the StrimziPodSets last.
 func (p *pass) nodes(ctx context.Context) error {
-	if err := p.applyNodes(ctx); err != nil {
+	stay, err := p.removeNeverUsed(ctx)
+	if err == nil {
+		err = p.applyNodes(ctx)
+	}
+	if quota(err) && len(stay) > 0 {
+		return fmt.Errorf("%w. %s count too, and are of nodes that are not wanted any more and never ran: delete them", err, claimsIn(stay))
+	}
+	if err != nil {
 		return err
 	}
 	for _, node := range p.input.Topology.Nodes() {

@@ -230,32 +230,36 @@ func TestAVolumeIsKeptIfItsPoolSaysSoByNow(t *testing.T) {
 
 // A Kafka of which no node was ever made is as new: its user may correct what was written for its nodes, such as the voters.
 func TestWhatNeverRanCanBeCorrected(t *testing.T) {
-	begin := func(t *testing.T) *world {
+	begin := func(t *testing.T, deletesClaims bool) *world {
 		w := newWorld(t)
-		w.create(newKafka(), nodePool("controllers", 5, v1.RoleController), nodePool("data", 3, v1.RoleBroker))
-		live := w.r.Live
-		k8s, ok := w.k8s.(client.WithWatch)
-		w.Expect(ok).To(BeTrue())
-		w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
-			Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-				text, err := json.Marshal(o)
-				if err == nil && strings.Contains(string(text), `"name":"data-my-cluster-data-`) {
-					return apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "", errors.New("exceeded quota"))
-				}
-				return errors.Join(err, c.Apply(ctx, o, opts...))
-			}})
+		controllers := nodePool("controllers", 5, v1.RoleController)
+		controllers.Spec.Storage.DeleteClaim = &deletesClaims
+		w.create(newKafka(), controllers, nodePool("data", 3, v1.RoleBroker))
+		w.limitClaims(6)
 		w.pass("exceeded quota")
 		w.Expect(w.config("my-cluster-controllers-4")).To(ContainSubstring("4@my-cluster-controllers-4"))
 		w.change("controllers", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 })
-		w.r.Live = live
 		return w
 	}
-	t.Run("at once", func(t *testing.T) {
-		w := begin(t)
+	corrected := func(w *world) {
+		w.t.Helper()
 		w.reconcile()
 		w.Expect(w.podNames("controllers")).To(HaveLen(3))
 		w.Expect(w.podNames("data")).To(HaveLen(3))
 		w.Expect(w.config("my-cluster-controllers-2")).NotTo(ContainSubstring("3@my-cluster-controllers-3"))
+	}
+	t.Run("at once", func(t *testing.T) {
+		w := begin(t, true)
+		corrected(w)
+		w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "VolumesKept")))
+	})
+	t.Run("after volumes were deleted that stay", func(t *testing.T) {
+		w := begin(t, false)
+		w.pass("exceeded quota. PersistentVolumeClaims data-my-cluster-controllers-3, data-my-cluster-controllers-4 count too")
+		for _, name := range []string{"data-my-cluster-controllers-3", "data-my-cluster-controllers-4"} {
+			w.Expect(w.k8s.Delete(t.Context(), &corev1.PersistentVolumeClaim{ObjectMeta: w.named(name)})).To(Succeed())
+		}
+		corrected(w)
 	})
 	for name, happens := range map[string]func(*world){
 		"but not if the cache does not show a StrimziPodSet yet": func(w *world) {
@@ -278,15 +282,39 @@ func TestWhatNeverRanCanBeCorrected(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := begin(t)
+			w := begin(t, true)
 			happens(w)
 			_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
 			t.Log(err) // the caches that are behind make it fail
 			w.Expect(w.config("my-cluster-controllers-2")).To(ContainSubstring("4@my-cluster-controllers-4"))
 			w.Expect(w.conditions()).To(ContainElement(HaveField("Message",
 				ContainSubstring("the voters of the controller quorum can't change while the cluster runs (nodes 3, 4)"))))
+			w.keepsClaims("controllers", 5)
 		})
 	}
+}
+
+// limitClaims refuses claims beyond a number, as a ResourceQuota does.
+func (w *world) limitClaims(most int) {
+	k8s, ok := w.k8s.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			claims := &corev1.PersistentVolumeClaimList{}
+			text, err := json.Marshal(o)
+			if err := errors.Join(err, c.List(ctx, claims, client.InNamespace(w.namespace))); err != nil {
+				return err
+			}
+			exists := func(claim corev1.PersistentVolumeClaim) bool {
+				return strings.Contains(string(text), `"name":"`+claim.Name+`"`)
+			}
+			going := func(claim corev1.PersistentVolumeClaim) bool { return claim.DeletionTimestamp != nil }
+			if strings.Contains(string(text), `"kind":"PersistentVolumeClaim"`) && !slices.ContainsFunc(claims.Items, exists) &&
+				len(slices.DeleteFunc(claims.Items, going)) >= most {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "persistentvolumeclaims"}, "", errors.New("exceeded quota"))
+			}
+			return c.Apply(ctx, o, opts...)
+		}})
 }
 
 // pass runs a pass that fails.
