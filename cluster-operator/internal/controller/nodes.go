@@ -183,11 +183,11 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 func (p *pass) forced() bool { return v1.IsTrue(p.kafka.Annotations, v1.AnnotationSkipScaleDownCheck) }
 
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume
-// needed.
+// needed. The nodes of a removed pool stay as they are, and their file systems as large.
 func (p *pass) restartedAt(l facts.ListedPod) string {
 	// The running pod's uid makes one request one restart, however often the pass is repeated.
 	if running := p.pod(l.Node); running != nil && (v1.IsTrue(l.Set.Annotations, podset.AnnotationManualRollingUpdate) ||
-		p.resizeWaits(l.Node, running)) {
+		p.pools[l.Node.Pool] != nil && p.resizeWaits(l.Node, running)) {
 		return string(running.UID)
 	}
 	return l.Pod.Annotations[model.AnnotationRestartedAt]

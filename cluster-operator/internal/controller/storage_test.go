@@ -178,8 +178,13 @@ func TestBrokersThatAreToLeaveGetNoNewReplicas(t *testing.T) {
 }
 
 func TestAFileSystemThatDoesNotGrowWhileItsPodRunsGetsARestart(t *testing.T) {
+	t.Run("of a pool", func(t *testing.T) { fileSystemGrowsByRestart(t, false) })
+	t.Run("but not in a removed pool, whose nodes stay as they are", func(t *testing.T) { fileSystemGrowsByRestart(t, true) })
+}
+
+func fileSystemGrowsByRestart(t *testing.T, removed bool) {
 	w := newWorld(t)
-	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker), nodePool("voters", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	w.start("pool")
 	const name = "my-cluster-pool-0"
@@ -192,12 +197,19 @@ func TestAFileSystemThatDoesNotGrowWhileItsPodRunsGetsARestart(t *testing.T) {
 		Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue, LastTransitionTime: since,
 	}}
 	w.Expect(w.k8s.Status().Update(t.Context(), claim)).To(Succeed())
+	if removed {
+		w.Expect(w.k8s.Delete(t.Context(), w.pool("pool"))).To(Succeed())
+	}
 	w.now = since.Add(onlineResize - time.Second)
 	w.reconcile()
 	w.Expect(revision()).To(Equal(before), "it may still grow")
 	w.now = since.Add(onlineResize + time.Second)
 	w.reconcile()
 	after := revision()
+	if removed {
+		w.Expect(after).To(Equal(before))
+		return
+	}
 	w.Expect(after).NotTo(Equal(before))
 	pod := &corev1.Pod{}
 	w.get(pod, name)
