@@ -47,7 +47,15 @@ const (
 // notItsOwn reports whether a pass ended because what exists is somebody else's, or may be: it writes nothing more.
 func notItsOwn(err error) bool {
 	failure, is := errors.AsType[*Failure](err)
-	return is && slices.Contains([]string{reasonFenced, reasonRenamed, reasonConflict}, failure.Reason)
+	return is && !failure.Elsewhere && slices.Contains([]string{reasonFenced, reasonRenamed, reasonConflict}, failure.Reason)
+}
+
+// aboutAnother notes of a conflict that it is about another Kubernetes cluster.
+func aboutAnother(err error) error {
+	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonConflict {
+		failure.Elsewhere = true
+	}
+	return err
 }
 
 // anchor reads the anchor of a Kafka; nil if there is none.
@@ -133,7 +141,7 @@ func (p *pass) ownSites(sites []*site, holder ownership.Holder) (own []*site, er
 		case p.stopsThere(err):
 			p.lose(s.cluster, s.member.Status(), err) // the nodes elsewhere still need certificates
 		default:
-			return nil, err
+			return nil, aboutAnother(err)
 		}
 	}
 	return own, nil
@@ -176,8 +184,9 @@ func (p *pass) checkNamesakes() error {
 			if !slices.ContainsFunc(s.facts.Objects[key].GetOwnerReferences(), p.namesake) {
 				continue
 			}
-			return stalled(reasonConflict, "cluster '%s' holds a Kafka %s/%s of its own (%s %s belongs to it): nothing is changed anywhere. "+
-				"Rename this Kafka, or have no KafkaNodePool of it in that cluster", s.cluster, p.kafka.Namespace, p.kafka.Name, key.Kind, key.Name)
+			return aboutAnother(stalled(reasonConflict, "cluster '%s' holds a Kafka %s/%s of its own (%s %s belongs to it): nothing is changed "+
+				"anywhere. Rename this Kafka, or have no KafkaNodePool of it in that cluster", s.cluster, p.kafka.Namespace, p.kafka.Name, key.Kind,
+				key.Name))
 		}
 	}
 	return nil

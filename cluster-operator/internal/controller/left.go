@@ -86,13 +86,13 @@ func (p *pass) findLeft(ctx context.Context) error {
 	case itsOwn:
 		p.forgotten = true
 	case anEarlier:
-		return stalled(reasonConflict,
+		return aboutAnother(stalled(reasonConflict,
 			"an earlier Kafka %s/%s was stretched over several Kubernetes clusters, and left nodes or volumes in %s (ConfigMap %s there, "+
 				"and %s here, if it still exists): the operator changes nothing. To continue with its nodes, annotate this Kafka %s: \"true\" and its "+
 				"KafkaNodePools with %s. If nobody needs its data any more, delete these ConfigMaps: the objects that they own are deleted too, "+
 				"and volumes "+
 				"with deleteClaim: true", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
-			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster)
+			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster))
 	case notKnown:
 		problem := unread[in[0]]
 		problem.Message = fmt.Sprintf("The operator creates nothing until it knows whether an earlier Kafka %s/%s left nodes in %s. %s",

@@ -287,6 +287,8 @@ type Failure struct {
 	Err error
 	// Watched reports that an event requeues the Kafka when the problem may be over.
 	Watched bool
+	// Elsewhere reports that it concerns another Kubernetes cluster alone: the nodes in this one are the Kafka's.
+	Elsewhere bool
 }
 
 // Error implements error.

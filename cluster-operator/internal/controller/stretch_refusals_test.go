@@ -216,6 +216,44 @@ func TestAKafkaThatARemoteClusterHasOfItsOwnIsLeftAlone(t *testing.T) {
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "OwnershipConflict")), "its operator goes on with it")
 }
 
+// A conflict about another cluster does not say that the nodes in this one are somebody else's.
+func TestAPauseEndsThoughAnotherClusterIsNotTheKafkas(t *testing.T) {
+	pause := func(w *world, value string) {
+		w.edit(func(k *v1.Kafka) { k.Annotations = with(k.Annotations, v1.AnnotationPauseReconciliation, value) })
+	}
+	for name, occupy := range map[string]func(*stretchedWorld){
+		"a Kafka of its own": func(w *stretchedWorld) {
+			own := w.operatorOf(w.members["east"])
+			own.create(newKafka(), nodePool("east", 1, v1.RoleBroker, v1.RoleController))
+			own.reconcile()
+			pause(own, "true")
+			own.reconcile()
+			own.Expect(own.hold("east")).To(Equal(model.HoldPaused))
+		},
+		"the anchor of another": func(w *stretchedWorld) { w.anchorOfAnother("east") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.create(newKafka(), nodePool("central", 1, v1.RoleBroker, v1.RoleController))
+			w.settle()
+			pause(w.world, "true")
+			w.pass()
+			w.Expect(w.hold("central")).To(Equal(model.HoldPaused))
+			occupy(w)
+			before := w.all()["east"]
+			w.edit(func(k *v1.Kafka) { k.Annotations = with(k.Annotations, v1.AnnotationStretch, "true") })
+			w.change("central", func(p *v1.KafkaNodePool) { p.Annotations = with(p.Annotations, v1.AnnotationTargetCluster, "central") })
+			w.create(poolIn("east", "east", 1, v1.RoleBroker))
+			pause(w.world, "false")
+			w.pass()
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Reason", "OwnershipConflict"))
+			w.Expect(w.hold("central")).To(BeEmpty())
+			w.Expect(w.all()["east"]).To(Equal(before))
+		})
+	}
+}
+
 func TestAKafkaOfItsOwnWhereNoPoolIsToBeDoesNotMatter(t *testing.T) {
 	w := newStretchedWorld(t)
 	west := w.members["west"]
