@@ -147,8 +147,8 @@ func (w *watches) permitted() []string {
 	return w.names(func(i *informer) bool { return i.current != never && len(i.refused) == 0 })
 }
 
-// superseded reports whether an informer lost its rights while another one of its kind has them: of several namespaces, one was deleted with
-// the rights in it, which must not stop what is in the others.
+// superseded reports whether an informer lost its rights while another one of its kind has them: of several namespaces, one was deleted
+// with the rights in it, which must not stop what is in the others.
 func (i *informer) superseded(permitted []string) bool {
 	return (apierrors.IsForbidden(i.refused[toList]) || apierrors.IsForbidden(i.refused[toWatch])) && slices.Contains(permitted, i.name)
 }

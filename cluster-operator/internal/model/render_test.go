@@ -50,8 +50,8 @@ func rich(t *testing.T) Input {
 		t.Fatal(err)
 	}
 	in := Input{
-		Kafka: (*v1.Kafka)(read[strictKafka](t, text)), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw", Version: "4.3.1",
-		MetadataVersion: "4.3-IV0", Metrics: "rules: [{pattern: kafka.*}]",
+		Kafka: (*v1.Kafka)(read[strictKafka](t, text)), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw",
+		Version: "4.3.1", MetadataVersion: "4.3-IV0", Metrics: "rules: [{pattern: kafka.*}]",
 		Certificates: Certificates{PodAnnotations: map[string]map[string]string{}},
 		Settings: Settings{KafkaImages: map[string]string{"4.3.1": "kafka:4.3.1"}, TopicOperatorImage: "topic-operator:1",
 			ExporterImage: "cluster-operator:1", RollerAccount: "kafka-operators/roller",
