@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -97,6 +98,41 @@ func TestAKubernetesClusterThatIsLostForGoodIsGivenUp(t *testing.T) {
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 	g.Expect(h.recorded()).NotTo(ContainSubstring(`"east"`))
 	g.Expect(configOf(h.servers[0], "my-cluster-a-0")).To(Equal(voters))
+}
+
+// A Kafka object that was created again does not have the record yet, and waits for a cluster in it until the user takes it out.
+func TestALostKubernetesClusterIsTakenOutOfTheRecordOfAnEarlierKafka(t *testing.T) {
+	g := NewWithT(t)
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	h.must(h.k8s.Create(t.Context(), k.DeepCopy()))
+	h.targets["a"], h.targets["b"] = "central", "east"
+	h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
+	h.must(h.k8s.Create(t.Context(), h.pool("b", 1, v1.RoleBroker)))
+	h.emptyAll()
+	h.rest()
+	clear(h.servers[2].objects)
+	h.unlist("east")
+	h.must(h.k8s.Delete(t.Context(), h.object(facts.Key{Kind: "KafkaNodePool", Name: "b"}).DeepCopyObject().(*v1.KafkaNodePool)))
+	record := h.servers[0].objects[recordMapKey].object().(*corev1.ConfigMap).DeepCopy()
+	record.Data[recordKey] = strings.Replace(record.Data[recordKey], string(h.centrals[0].kafka().UID), "earlier", 1)
+	h.must(h.k8s.Update(t.Context(), record))
+	h.annotate(v1.AnnotationGivenUpClusters, "east")
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("'east': the cluster is no longer configured")))
+
+	record = h.servers[0].objects[recordMapKey].object().(*corev1.ConfigMap).DeepCopy()
+	content := map[string]any{}
+	h.must(json.Unmarshal([]byte(record.Data[recordKey]), &content))
+	delete(content["clusters"].(map[string]any), "east")
+	text, err := json.Marshal(content)
+	h.must(err)
+	record.Data[recordKey] = string(text)
+	h.must(h.k8s.Update(t.Context(), record))
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	g.Expect(h.recorded()).NotTo(ContainSubstring(`"east"`))
 }
 
 func TestAKubernetesClusterWithAControllerIsNotGivenUp(t *testing.T) {
