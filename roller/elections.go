@@ -16,12 +16,12 @@ type Return struct {
 	Tries int       `json:"tries,omitempty"`
 }
 
-// A returned broker gets its partitions back when no other node is restarted, or has to be, and at the latest after electionDelay: a broker
-// that has just started takes long to lead, and its followers pause for a second if they ask too early. The roller tries electionTries
-// times, and no longer than electionTime after the broker came back.
+// A returned broker gets its partitions back when no other node is restarted, or together with a restart that is decided electionDelay
+// later or more: a broker that has just started takes long to lead, and its followers pause for a second if they ask too early. The roller
+// tries electionTries times, and no longer than electionTime after the broker came back.
 const (
 	electionDelay = time.Minute
-	electionTime  = 3 * time.Minute
+	electionTime  = 10 * time.Minute
 	electionTries = 3
 )
 
@@ -32,7 +32,6 @@ const leaderBalanceKey = "auto.leader.rebalance.enable"
 // (docs/decisions/leaders.md). Without them, the nodes that restart last would lead everything until Kafka's own balancing, minutes later.
 func (r *round) elections() []Action {
 	var actions []Action
-	restarting := len(r.chosen) > 0 || len(r.progress.Restarts) > 0
 	for _, id := range slices.Sorted(maps.Keys(r.progress.Returned)) {
 		back, n := r.progress.Returned[id], r.s.Node(id)
 		unled, known := r.avail.unled(id)
@@ -41,7 +40,7 @@ func (r *round) elections() []Action {
 			delete(r.progress.Returned, id)
 			continue
 		}
-		if restarting && r.s.At.Sub(back.At) < electionDelay || !known || r.policy.Paused != "" || !r.keepsServing(n) {
+		if !r.electsNow(back) || !known || r.policy.Paused != "" || !r.keepsServing(n) {
 			continue
 		}
 		back.Tries++
@@ -49,6 +48,14 @@ func (r *round) elections() []Action {
 		actions = append(actions, Action{Kind: ActionElectLeaders, Node: id, Partitions: unled, Until: r.s.from().Add(Freshness)})
 	}
 	return actions
+}
+
+// electsNow reports whether it is time to elect a returned broker.
+func (r *round) electsNow(back Return) bool {
+	if len(r.chosen) > 0 {
+		return r.s.At.Sub(back.At) >= electionDelay
+	}
+	return len(r.progress.Restarts) == 0
 }
 
 // keepsServing reports whether a broker serves and will continue to: it answers, is ready and not fenced, its pod is not being deleted, and

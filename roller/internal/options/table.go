@@ -79,9 +79,9 @@ func (d *draft) policy() []settings.Setting {
 		{Env: "STRIMZI_ROLLER_RESTARTS_ONLY", Default: "false", Boolean: true, Parse: settings.Into(&p.NoReconfiguration, settings.Bool),
 			Doc: "Whether to leave configurations unchanged and only restart nodes."},
 		{Env: "STRIMZI_ROLLER_ELECT_LEADERS", Default: "true", Boolean: true, Parse: settings.Into(&p.NoElections, not),
-			Doc: "Whether to elect a restarted broker as the leader of the partitions that prefer it, at the end of the roll or a minute " +
-				"after it came back. It never does so where its `auto.leader.rebalance.enable` is `false`. It needs the right to `Alter` " +
-				"the `Cluster`."},
+			Doc: "Whether to elect a restarted broker as the leader of the partitions that prefer it, at the end of the roll or with " +
+				"a restart a minute later or more. It never does so where its `auto.leader.rebalance.enable` is `false`. It needs the right " +
+				"to `Alter` the `Cluster`."},
 		{Env: "STRIMZI_ROLLER_STUCK_AFTER", Default: "2m0s", Parse: settings.Into(&d.StuckAfter, settings.Duration(1)),
 			Doc: "How long a pod may be unschedulable, or its container be creating, before it counts as stuck."},
 	}

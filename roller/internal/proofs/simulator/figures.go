@@ -39,7 +39,7 @@ type Figures struct {
 }
 
 // Measure rolls a cluster in virtual time. The roller looks as often as its decisions ask for. Looks that only wait for time to pass, and
-// between which nothing happens, are counted but skipped: they would read the same, unless an election is due. Measure fails if a rule is
+// between which nothing happens, are counted but skipped: they would read the same. Measure fails if a rule is
 // broken, or if the roll does not end.
 func Measure(s Scale) (Figures, error) { return measure(s.cluster(), s.Recall, true) }
 
@@ -63,8 +63,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 		}
 		again := max(100*time.Millisecond, r.pause())
 		steps := 1
-		if next := r.w.next(); skip && before == r.w.changed && len(r.last.Actions)+len(r.last.Progress.Returned) == 0 &&
-			!next.IsZero() {
+		if next := r.w.next(); skip && before == r.w.changed && len(r.last.Actions) == 0 && !next.IsZero() {
 			steps = max(1, int(min(next.Sub(r.w.now), time.Minute)/again))
 		}
 		for quiet := 1; quiet < steps; quiet++ {
