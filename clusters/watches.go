@@ -124,9 +124,7 @@ func (w *watches) pending() []string {
 
 // unserved returns the names of the informers whose kinds are not served any more.
 func (w *watches) unserved() []string {
-	return w.names(func(i *informer) bool {
-		return apierrors.IsNotFound(i.refused[toList]) || apierrors.IsNotFound(i.refused[toWatch])
-	})
+	return w.names(func(i *informer) bool { return i.wasRefused(apierrors.IsNotFound) })
 }
 
 // forbidden returns the API server's refusals of what informers were once permitted to do.
@@ -150,7 +148,12 @@ func (w *watches) permitted() []string {
 // superseded reports whether an informer lost its rights while another one of its kind has them: of several namespaces, one was deleted
 // with the rights in it, which must not stop what is in the others.
 func (i *informer) superseded(permitted []string) bool {
-	return (apierrors.IsForbidden(i.refused[toList]) || apierrors.IsForbidden(i.refused[toWatch])) && slices.Contains(permitted, i.name)
+	return i.wasRefused(apierrors.IsForbidden) && slices.Contains(permitted, i.name)
+}
+
+// wasRefused reports whether the API server refused to list or to watch the kind for this reason.
+func (i *informer) wasRefused(is func(error) bool) bool {
+	return is(i.refused[toList]) || is(i.refused[toWatch])
 }
 
 // names returns the names of these informers, each once, sorted.

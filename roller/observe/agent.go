@@ -20,7 +20,7 @@ type agent struct {
 	err   error
 }
 
-// readAgents reads the Leases that tell about the sets of a remote Kubernetes cluster, by namespace.
+// readAgents reads the Leases of the operators that recreate the pods of sets in a remote Kubernetes cluster, by namespace.
 func readAgents(ctx context.Context, reader client.Reader, sets []PodSet, operators string) map[string]agent {
 	agents := map[string]agent{}
 	for i := range sets {

@@ -349,7 +349,7 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 			why := failing(result.Err)
 			answers[id] = NodeAnswer{
 				Answers: !kafka.IsRetriable(result.Err) && why == "", Failing: why,
-				Expired: why != "" && kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
+				Expired: kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
 				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}
 			continue
