@@ -115,6 +115,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
 	}
+	if theirs, err := r.ownedByStrimzi(ctx, kafka); theirs || err != nil {
+		r.forget(req.NamespacedName)
+		return reconcile.Result{RequeueAfter: r.Interval}, err
+	}
 	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
 		return r.pause(ctx, kafka)
 	}
