@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -92,13 +93,14 @@ func Assemble(seen Seen) roller.Snapshot {
 
 // node returns the node in a pod.
 func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
-	id, ok := nodeID(pod.Name)
+	number, ok := podset.NodeID(pod.Name)
 	if !ok {
 		return roller.Node{}, false
 	}
+	id := roller.NodeID(number)
 	ready, since := readiness(pod)
 	n := roller.Node{
-		ID: id, Name: pod.Name, Place: place.ID, Roles: roles(pod),
+		ID: id, Name: pod.Name, Place: place.ID, Roles: roller.Roles(podset.RolesIn(pod.Labels)),
 		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod), Overdue: overdue(pod),
 		Ready: roller.Known(ready), ReadyChanged: since,
 		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
@@ -172,7 +174,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
 		n.Answers, n.Failing, n.Expired = roller.Known(answer.Answers), answer.Failing, answer.Expired
 		n.Recalled = seen.Kafka.Recalled[n.ID]
-		n.Config = config(answer.Live, place, n.Name, pod.Annotations[annotationKafkaVersion])
+		n.Config = config(answer.Live, place, n.Name, pod.Annotations[v1.AnnotationKafkaVersion])
 	}
 	n.Silent, n.Hidden = seen.Silent[n.ID], seen.Kafka.Hidden[n.ID]
 	if !n.Roles.Broker {
@@ -222,13 +224,15 @@ func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 			set := &seen.Places[i].Sets[s]
 			for p := range set.Pods {
 				pod := &set.Pods[p]
-				id, ok := nodeID(pod.Name)
+				number, ok := podset.NodeID(pod.Name)
+				id := roller.NodeID(number)
 				if _, there := nodes[id]; !ok || there {
 					continue
 				}
 				nodes[id] = roller.Node{
-					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roles(pod), Instance: roller.Known(""), Ready: roller.Known(false),
-					Stuck: roller.Known(""), Recovery: roller.Known[*roller.Recovery](nil), Hold: cmp.Or(hold(pod.Annotations), set.Hold),
+					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roller.Roles(podset.RolesIn(pod.Labels)),
+					Instance: roller.Known(""), Ready: roller.Known(false), Stuck: roller.Known(""),
+					Recovery: roller.Known[*roller.Recovery](nil), Hold: cmp.Or(hold(pod.Annotations), set.Hold),
 				}
 			}
 		}

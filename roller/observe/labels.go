@@ -5,31 +5,22 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// annotationKafkaVersion is the version of Kafka that a pod runs. Source: Strimzi.
-const annotationKafkaVersion = "strimzi.io/kafka-version"
-
-// roles returns the roles in the pod's labels.
-func roles(pod *corev1.Pod) roller.Roles {
-	return roller.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"}
-}
-
 // isNode reports whether a pod is a node of Kafka: Connect, the exporter and others carry the label of the cluster as well.
-func isNode(pod *corev1.Pod) bool { return roles(pod) != roller.Roles{} }
+func isNode(pod *corev1.Pod) bool { return podset.RolesIn(pod.Labels) != podset.Roles{} }
 
 // manual reports whether an annotation requests a restart.
 func manual(annotations map[string]string) bool {
 	return v1.IsTrue(annotations, podset.AnnotationManualRollingUpdate)
 }
 
-// hold returns who put the pod on hold, and why. Any value but "false" counts, because a misspelt value must not restart anything.
+// hold returns who put the pod on hold, and why; empty if nobody did.
 func hold(annotations map[string]string) string {
-	switch why, annotated := annotations[podset.AnnotationHold]; {
-	case !annotated || why == "false":
+	switch why, held := podset.HoldReason(annotations); {
+	case !held:
 		return ""
-	case why == "" || why == "true":
+	case why == "":
 		return "it is annotated with " + podset.AnnotationHold
 	default:
 		return "it is annotated with " + podset.AnnotationHold + ": " + why

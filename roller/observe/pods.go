@@ -2,25 +2,15 @@ package observe
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
-	"github.com/kafka-operators/kafka-operators/roller"
 )
 
 // readinessGates is the kubelet's reason for a pod that is unready because of a condition that is none of its containers'.
 const readinessGates = "ReadinessGatesNotReady"
-
-// nodeID returns the number at the end of a pod's name, which is the node's id.
-func nodeID(podName string) (roller.NodeID, bool) {
-	at := strings.LastIndexByte(podName, '-')
-	id, err := strconv.ParseInt(podName[at+1:], 10, 32)
-	return roller.NodeID(id), at >= 0 && err == nil && id >= 0 && strconv.FormatInt(id, 10) == podName[at+1:]
-}
 
 // readiness returns the readiness of Kafka's container, and since when: another container changes only the pod's readiness
 // (docs/decisions/facts-of-a-restart.md). If a pod has no container statuses, it returns the pod's readiness. If a machine is lost,

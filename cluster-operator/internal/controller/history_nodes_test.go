@@ -318,8 +318,10 @@ func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
 		if !listed || pod.Labels[podset.LabelBrokerRole] != "true" {
 			continue // judgeNodes checks nodes that leave, and a controller fetches its log again
 		}
-		id, err := facts.NodeID(pod.Name)
-		h.must(err)
+		id, ok := podset.NodeID(pod.Name)
+		if !ok {
+			h.failf("pod %s has no node id", pod.Name)
+		}
 		for _, claim := range claims(pod) {
 			var volume int32
 			if slices.Contains(now, claim) {
@@ -384,8 +386,10 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 		left = left && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return strings.HasSuffix(claim.Name, "-"+pod.Name) })
 	}
 	if left {
-		id, err := facts.NodeID(claim.Name)
-		h.must(err)
+		id, ok := podset.NodeID(claim.Name)
+		if !ok {
+			h.failf("volume %s has no node id", claim.Name)
+		}
 		h.judgeLeaves(id)
 	}
 }

@@ -336,9 +336,9 @@ func listedBy(t testing.TB, set *podset.StrimziPodSet) map[int32]corev1.Pod {
 		if err := json.Unmarshal(raw.Raw, pod); err != nil {
 			t.Fatal(err)
 		}
-		id, err := facts.NodeID(pod.Name)
-		if err != nil {
-			t.Fatal(err)
+		id, ok := podset.NodeID(pod.Name)
+		if !ok {
+			t.Fatalf("pod %s has no node id", pod.Name)
 		}
 		all[id] = *pod
 	}
@@ -458,7 +458,7 @@ func (h *history) topicBetweenLooks() {
 		h.brokers.replicas = maps.Clone(none)
 		for s := range h.foreign {
 			for key := range s.objects {
-				if id, err := facts.NodeID(key.Name); err == nil && key.Kind == "Pod" {
+				if id, ok := podset.NodeID(key.Name); ok && key.Kind == "Pod" {
 					h.brokers.replicas[id] = 1 // a broker that stopped gets no replica with data
 				}
 			}

@@ -135,9 +135,9 @@ func nodesOf(fatal func(...any), s *apiServer, set *podset.StrimziPodSet) []node
 		if err := json.Unmarshal(raw.Raw, &pod); err != nil {
 			fatal(err)
 		}
-		id, err := facts.NodeID(pod.Metadata.Name)
-		if err != nil {
-			fatal(err)
+		id, ok := podset.NodeID(pod.Metadata.Name)
+		if !ok {
+			fatal("pod " + pod.Metadata.Name + " has no node id")
 		}
 		labels := pod.Metadata.Labels
 		all = append(all, node{s, labels[podset.LabelPoolName], id, labels[podset.LabelControllerRole] == "true",

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -15,19 +14,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// holdOf returns why the roller keeps off the nodes of a StrimziPodSet, "" if it does not: "false" is no hold, and an empty value is one.
-func holdOf(set *podset.StrimziPodSet) string {
-	why, annotated := set.Annotations[podset.AnnotationHold]
-	if !annotated || why == "false" {
-		return ""
-	}
-	return cmp.Or(why, "true")
-}
-
 // holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
 func (s *site) holdPaused(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
-		if holdOf(set) != "" {
+		if _, held := podset.HoldReason(set.Annotations); held {
 			continue
 		}
 		if err := s.setHold(ctx, set, model.HoldPaused); err != nil {
@@ -105,7 +95,7 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 		}
 		for _, set := range s.facts.PodSets() {
 			var err error
-			if why := holdOf(set); going[set.Name] && (why == "" || why == model.HoldPaused) {
+			if why, held := podset.HoldReason(set.Annotations); going[set.Name] && (!held || why == model.HoldPaused) {
 				err = s.setHold(ctx, set, model.HoldVolume)
 			} else if !going[set.Name] && why == model.HoldVolume {
 				err = s.setHold(ctx, set, "")

@@ -617,7 +617,7 @@ func (r *rig) validated(p *pass, kafka *v1.Kafka, pools []*v1.KafkaNodePool) val
 func (s scene) nodesIn() map[int32]*corev1.Pod {
 	nodes := map[int32]*corev1.Pod{}
 	for _, pod := range s.pods() {
-		if id, err := facts.NodeID(pod.Name); err == nil && pod.Labels[podset.LabelController] == podset.ControllerPodSet {
+		if id, ok := podset.NodeID(pod.Name); ok && pod.Labels[podset.LabelController] == podset.ControllerPodSet {
 			nodes[id] = pod
 		}
 	}
@@ -775,7 +775,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 				unstructured.RemoveNestedField(b, "spec", "loadBalancerClass")
 			}
 		case "PersistentVolumeClaim":
-			if id, err := facts.NodeID(key.Name); err != nil || before[key] != nil && before.nodesIn()[id] == nil {
+			if id, ok := podset.NodeID(key.Name); !ok || before[key] != nil && before.nodesIn()[id] == nil {
 				continue // the claim is older than its node, which finds its data there
 			}
 			if before[key] != nil { // identity compares the fixed parts, and larger claims stay larger

@@ -130,8 +130,8 @@ func (p *pass) wantedPods() map[string]bool {
 
 // podOf returns the name of the pod that a claim is for, "" if the name of the claim does not say.
 func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
-	id, err := facts.NodeID(claim.Name)
-	if err != nil {
+	id, ok := podset.NodeID(claim.Name)
+	if !ok {
 		return ""
 	}
 	return p.podName(topology.Node{ID: id, Pool: claim.Labels[podset.LabelPoolName]})

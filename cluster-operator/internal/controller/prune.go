@@ -103,8 +103,8 @@ func (p *pass) findFull(ctx context.Context) {
 	for _, s := range p.sites {
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
-			id, err := facts.NodeID(name)
-			if pod := p.podOf(claim); err == nil && !wanted[pod] && claim.DeletionTimestamp == nil && p.unused(s, claim) {
+			id, ok := podset.NodeID(name)
+			if pod := p.podOf(claim); ok && !wanted[pod] && claim.DeletionTimestamp == nil && p.unused(s, claim) {
 				left[id] = append(left[id], pod) // nodes of two pools may have had the same id
 			}
 		}

@@ -9,7 +9,6 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -83,7 +82,7 @@ func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 			continue
 		}
 		for name, pod := range s.facts.Pods {
-			if id, err := facts.NodeID(name); err == nil && pod.Labels[podset.LabelPoolName] == used.Name {
+			if id, ok := podset.NodeID(name); ok && pod.Labels[podset.LabelPoolName] == used.Name {
 				add(used.Name, id, nil)
 			}
 		}
@@ -118,7 +117,7 @@ func (p *pass) made(s *site, name string, roles []v1.ProcessRole) (topology.Role
 		}
 	}
 	if pod := s.facts.Pods[name]; pod != nil && pod.Labels[podset.LabelPoolName] != "" {
-		return facts.RolesOf(pod), true
+		return topology.Roles(podset.RolesIn(pod.Labels)), true
 	}
 	hasVolume := slices.ContainsFunc(s.claims, func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
 	return rolesOf(roles), hasVolume && len(roles) > 0

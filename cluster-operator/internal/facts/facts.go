@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -187,31 +186,17 @@ func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 			if err := json.Unmarshal(raw.Raw, pod); err != nil {
 				return nil, fmt.Errorf("parse a pod of StrimziPodSet %s: %w", set.Name, err)
 			}
-			id, err := NodeID(pod.Name)
-			if err != nil {
-				return nil, fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
+			id, ok := podset.NodeID(pod.Name)
+			if !ok {
+				return nil, fmt.Errorf("StrimziPodSet %s: pod %s: its name does not end with a node id", set.Name, pod.Name)
 			}
 			list = append(list, ListedPod{Set: set, Pod: pod, Raw: raw.Raw, Node: topology.Node{
 				ID: id, Pool: pod.Labels[podset.LabelPoolName], Cluster: cluster,
-				Roles: RolesOf(pod),
+				Roles: topology.Roles(podset.RolesIn(pod.Labels)),
 			}})
 		}
 	}
 	return list, nil
-}
-
-// RolesOf returns the roles of a node by the labels of its pod.
-func RolesOf(pod *corev1.Pod) topology.Roles {
-	return topology.Roles{Controller: pod.Labels[podset.LabelControllerRole] == "true", Broker: pod.Labels[podset.LabelBrokerRole] == "true"}
-}
-
-// NodeID returns the node's id, which a pod's name ends with.
-func NodeID(pod string) (int32, error) {
-	id, err := strconv.ParseInt(pod[strings.LastIndex(pod, "-")+1:], 10, 32)
-	if err != nil || id < 0 {
-		return 0, fmt.Errorf("pod %s: its name does not end with a node id", pod)
-	}
-	return int32(id), nil
 }
 
 // Volumes returns the claims of nodes, those of nodes that are gone included.
@@ -222,8 +207,8 @@ func (c Cluster) Volumes(kafka string) []topology.Volume {
 			continue
 		}
 		pool := o.GetLabels()[podset.LabelPoolName]
-		id, err := NodeID(key.Name)
-		if v := (topology.Volume{Node: id, Pool: pool}); err == nil && strings.HasSuffix(key.Name, fmt.Sprintf("%s-%s-%d", kafka, pool, id)) &&
+		id, ok := podset.NodeID(key.Name)
+		if v := (topology.Volume{Node: id, Pool: pool}); ok && strings.HasSuffix(key.Name, fmt.Sprintf("%s-%s-%d", kafka, pool, id)) &&
 			!slices.Contains(volumes, v) {
 			volumes = append(volumes, v)
 		}
