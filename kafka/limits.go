@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,7 +76,7 @@ func CheckNewTopic(t NewTopic) error {
 	if err := CheckTopicName(t.Name); err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(t.Configs) {
+	for _, key := range slices.Sorted(maps.Keys(t.Configs)) {
 		value := ""
 		if v := t.Configs[key]; v != nil {
 			value = *v
@@ -92,7 +93,7 @@ func CheckConfigChange(c ConfigChange) error {
 	if err := CheckResource(c.Resource); err != nil {
 		return err
 	}
-	for _, key := range sortedKeys(c.Set) {
+	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
 		if err := CheckConfig(key, c.Set[key]); err != nil {
 			return err
 		}
@@ -103,15 +104,6 @@ func CheckConfigChange(c ConfigChange) error {
 		}
 	}
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // Excerpt shortens a text for a message. An object of Kubernetes with the whole of a long text in its status could not be stored.

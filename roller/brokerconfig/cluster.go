@@ -2,6 +2,7 @@ package brokerconfig
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
@@ -99,7 +100,7 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	}
 	out := Outcome{Nodes: map[int32]Diff{}}
 	disputed := map[string]bool{}
-	for _, key := range sorted(global) {
+	for _, key := range slices.Sorted(maps.Keys(global)) {
 		if wishes := t.wishes(key, nodes); len(wishes) > 1 {
 			out.Disputes = append(out.Disputes, Dispute{Key: key, Wishes: wishes, Unsolved: t.keys[key].undeletable})
 			disputed[key] = true
@@ -128,10 +129,10 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 		}
 	}
 	out.postpone(changes, disputed)
-	for _, key := range sorted(changes) {
+	for _, key := range slices.Sorted(maps.Keys(changes)) {
 		out.Global = append(out.Global, changes[key])
 	}
-	for _, key := range sorted(stored) {
+	for _, key := range slices.Sorted(maps.Keys(stored)) {
 		out.StoredGlobal = append(out.StoredGlobal, stored[key])
 	}
 	return out
@@ -171,13 +172,4 @@ func (t *Table) wishes(key string, nodes []Node) []Wish {
 		}
 	}
 	return wishes
-}
-
-func sorted[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }

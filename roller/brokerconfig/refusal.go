@@ -2,6 +2,7 @@ package brokerconfig
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +113,7 @@ func (t *Table) illegal(k *Key, value, version string) string {
 // function is for nodes that do not report their configuration.
 func (t *Table) Illegal(desired map[string]string, version string) []Rejection {
 	var all []Rejection
-	for _, name := range sorted(desired) {
+	for _, name := range slices.Sorted(maps.Keys(desired)) {
 		k, known := t.keys[name]
 		if !known || k.owned {
 			continue

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -83,7 +84,7 @@ var throttled = regexp.MustCompile(`^(\*|([0-9]+:[0-9]+(,[0-9]+:[0-9]+)*)?)$`)
 
 // Configs checks the configuration of a topic to create.
 func Configs(configs map[string]*string) error {
-	for _, key := range sortedKeys(configs) {
+	for _, key := range slices.Sorted(maps.Keys(configs)) {
 		if configs[key] == nil {
 			return kafka.NewError(kafka.CodeInvalidConfig, "Null value not supported for topic configs: "+key)
 		}
@@ -173,13 +174,4 @@ func ratio(value string) (culprit, why string) {
 		return printed, "Value must be no more than 1"
 	}
 	return "", ""
-}
-
-func sortedKeys(m map[string]*string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
