@@ -73,8 +73,7 @@ func (r *round) brokers() []*Assessment {
 // division is the division of brokers into batches.
 type division struct {
 	batches [][]NodeID
-	// fewest is a number of batches below which no division exists, and proof the reason. Brokers that may not go down at this moment do
-	// not count.
+	// fewest is a proven lower bound on the number of batches, without those of shut brokers; proof explains it.
 	fewest int
 	proof  string
 	// shut are the brokers that may not go down at this moment.

@@ -17,17 +17,23 @@ type losses struct {
 	// places are the Kubernetes clusters with nodes; nil if there is no other one to lose. Numbers of places begin with 1; 0 is an unknown
 	// place.
 	places []string
-	// at is the place of a broker, and back whether the roller waits for it, by its position; sure are the brokers that certainly serve no
-	// clients.
-	at   []int
+	// at is the number of a broker's place, by the broker's position.
+	at []int
+	// back reports whether a broker serves or the roller waits for it, by the broker's position.
 	back []bool
+	// sure are the brokers that certainly serve no clients.
 	sure nodeSet
 	// impaired are, by a broker's position, its partitions that are not fully in sync, are being reassigned, or have a replica on a node
-	// that is down; no other partition has a replica that the roller waits for. marked are the same partitions, by index.
+	// that is down. No other partition has a replica that the roller waits for.
 	impaired [][]place
-	marked   []bool
-	// may, is and can count replicas by place. They are fields so that they are not allocated for each partition.
-	may, is, can []int
+	// marked reports whether a partition is impaired, by its index.
+	marked []bool
+	// may counts the replicas that may serve, by place. Like is and can, it is a field so that it is not allocated for each partition.
+	may []int
+	// is counts the replicas that serve for certain, by place.
+	is []int
+	// can counts the replicas that would serve if all nodes were back, by place.
+	can []int
 }
 
 // exposure is an outage that the loss of a Kubernetes cluster would be while a node is down, but not after the nodes that the roller waits

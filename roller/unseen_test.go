@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// A broker that Kafka takes for one in sync, and that nobody sees, may be down for all that the roller knows: it may run in a Kubernetes
-// cluster that is not configured, where another roller deletes its pod at this moment (docs/decisions/facts-of-a-restart.md).
+// Kafka reports a broker as in sync, and the roller sees no pod of it. The broker may run in a Kubernetes cluster that is not configured,
+// where another roller may be deleting its pod. So it counts as down (docs/decisions/facts-of-a-restart.md).
 func TestABrokerThatNobodySeesIsNotInSync(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 2, ids(0, 1, 7), ids(0, 1, 7)))
 	sc.Expect(sc.roll()).To(Equal(ids(2)))
@@ -23,7 +23,8 @@ func TestABrokerThatNobodySeesIsNotInSync(t *testing.T) {
 	sc.Expect(sc.step().Phase).To(Equal(roller.PhaseUnknown))
 }
 
-// The same for a voter. One that was removed without being taken out of the quorum falls behind, and stops nobody.
+// A voter without a pod counts as down in the same way. One that was removed, but not taken out of the quorum, falls behind and blocks
+// nothing.
 func TestAVoterThatNobodySeesIsNotCaughtUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		behind  int64

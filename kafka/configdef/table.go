@@ -89,10 +89,10 @@ var Tables = sync.OnceValue(func() []*Table {
 	return tables
 })
 
-// For returns the table for a version of Kafka such as 4.2 or 4.3.1, and whether it is that of the same minor version: keys do not change
-// their mode in a patch. Otherwise it returns that of the newest known Kafka before the version, the oldest one for an older version, and
-// the latest one for a text that is no version.
-func For(version string) (*Table, bool) {
+// For returns the table for a version of Kafka such as 4.2 or 4.3.1. exact reports whether it is that of the same minor version, in which
+// no key changes its mode. If that is not known, For returns the table of the newest minor version before it; the oldest table if there is
+// none; and the latest one for a text that is no version.
+func For(version string) (table *Table, exact bool) {
 	tables := Tables()
 	wanted := Minor(version)
 	if wanted == nil {

@@ -140,7 +140,8 @@ func TestTheLockIsGivenBackWhenAllIsDone(t *testing.T) {
 	b.Expect(b.released).To(Equal(1), "once")
 }
 
-// An action for a node that was not verified is done only after a verification of that node.
+// The engine acts only on nodes that it has verified: the facts verified for node 0 lead to a restart of node 1, so it verifies node 1 as
+// well before that restart.
 func TestOnlyWhatWasVerifiedIsDone(t *testing.T) {
 	b := newBench(t)
 	other := b.snapshot

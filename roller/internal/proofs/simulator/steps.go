@@ -315,7 +315,8 @@ func (r *run) cuts(Step) {
 	w.tell("the roller can reach nobody: %t", w.cut)
 }
 
-// refuses makes all nodes, one of them, or the API server for one pod, refuse the roller, and nobody else, or ends that.
+// refuses begins or ends a refusal that only the roller meets. The step's Arg selects who refuses: one node, the API server for one node's
+// pod, or all nodes.
 func (r *run) refuses(s Step) {
 	w := r.w
 	if n := r.node(s); n != nil && s.Arg%4 == 1 {

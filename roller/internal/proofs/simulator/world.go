@@ -326,7 +326,7 @@ func (w *world) stopped(n *node, clean bool) {
 	}
 }
 
-// end deletes the pod; ours: the roller deletes it.
+// end deletes the pod. ours tells whether the roller deletes it, and not another client.
 func (w *world) end(n *node, ours bool) {
 	if n.pod == podGone || n.pod == podStopping {
 		return
