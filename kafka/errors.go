@@ -107,7 +107,7 @@ func NewWrongClusterError(pinned, answering string) *Error {
 	return &Error{
 		Code: CodeTransport, Name: "InconsistentClusterIdException", Class: ClassWrongCluster, answering: answering,
 		Message: fmt.Sprintf("a broker of the Kafka cluster %s answered, but this client is bound to the cluster %s; "+
-			"nothing of the request was executed; check that the bootstrap addresses lead to the cluster %[2]s", answering, pinned),
+			"nothing of the request was executed; check that the bootstrap addresses point to the cluster %[2]s", answering, pinned),
 	}
 }
 

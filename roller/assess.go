@@ -338,7 +338,7 @@ func (a *Assessment) leftAlone() bool {
 
 // lingers tells users of a pod that does not end.
 func (a *Assessment) lingers() {
-	a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only who owns it can tell whether Kafka still "+
+	a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only its owner can tell whether Kafka still "+
 		"runs there; delete the Kubernetes node if it is gone for good", clock(a.node.Overdue))
 }
 

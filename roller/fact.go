@@ -36,7 +36,7 @@ func (f Fact[T]) Why() string {
 	case f.known:
 		return ""
 	case f.why == "":
-		return "nobody has looked"
+		return "not observed yet"
 	}
 	return f.why
 }

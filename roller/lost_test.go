@@ -182,7 +182,7 @@ func TestACombinedNodeWhoseLogCantBeRead(t *testing.T) {
 	for len(sc.restarts) == 0 && sc.s.At.Sub(noon) < time.Hour {
 		for _, a := range sc.step().Actions {
 			sc.Expect(a.Forced).To(Equal("the controllers have had no leader since 12:00:00 UTC; " +
-				"whether node 3 waits for one or recovers its logs is unknown: pods/log is forbidden"))
+				"it is unknown whether node 3 waits for one or recovers its logs: pods/log is forbidden"))
 		}
 	}
 	sc.Expect(sc.restarts).To(Equal(ids(4)))

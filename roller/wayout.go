@@ -67,7 +67,7 @@ func (r *round) mayWait(a *Assessment) bool {
 func (r *round) supposed(a *Assessment) string {
 	for _, other := range r.nodes {
 		if n := other.node; other != a && other.Roles.Controller && !n.Recovery.IsKnown() && n.dead() && r.mayWait(other) {
-			return fmt.Sprintf("; whether node %d waits for one or recovers its logs is unknown: %s", other.Node, n.Recovery.Why())
+			return fmt.Sprintf("; it is unknown whether node %d waits for one or recovers its logs: %s", other.Node, n.Recovery.Why())
 		}
 	}
 	return ""

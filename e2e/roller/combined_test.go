@@ -40,7 +40,7 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 			change(s, s.pod(id), func(c *corev1.ConfigMap) { c.Data["cluster.id"] = kafka })
 		}
 		tells(0, "someOtherKafkaCluster0")
-		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: the bootstrap addresses lead to Kafka cluster " +
+		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: the bootstrap addresses point to Kafka cluster " +
 			s.kafka.ClusterID() + ", but the pods' ConfigMaps name someOtherKafkaCluster0: correct the addresses"))
 		Expect(s.restarts()).To(BeZero())
 		for _, id := range all {

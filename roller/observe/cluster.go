@@ -54,7 +54,7 @@ func (k *Kafka) bind(expected string, err error, facts *KafkaFacts) string {
 				facts.ClusterID)
 		}
 	case facts.ClusterID != "" && facts.ClusterID != expected:
-		return fmt.Sprintf("the bootstrap addresses lead to Kafka cluster %s, but the pods' ConfigMaps name %s: correct the addresses",
+		return fmt.Sprintf("the bootstrap addresses point to Kafka cluster %s, but the pods' ConfigMaps name %s: correct the addresses",
 			facts.ClusterID, expected)
 	}
 	return ""

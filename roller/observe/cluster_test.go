@@ -46,7 +46,7 @@ func TestAnotherKafkaCluster(t *testing.T) {
 		r.tells(1, "someOtherKafkaCluster0")
 		s := r.glance()
 		r.Expect(r.foreign(s)).
-			To(Equal("the bootstrap addresses lead to Kafka cluster memoryKafkaCluster0000, but the pods' ConfigMaps name " +
+			To(Equal("the bootstrap addresses point to Kafka cluster memoryKafkaCluster0000, but the pods' ConfigMaps name " +
 				"someOtherKafkaCluster0: correct the addresses"))
 		r.Expect(s.Topics.IsKnown()).To(BeFalse())
 		r.Expect(s.Quorum.IsKnown()).To(BeFalse())

@@ -133,7 +133,7 @@ func (k *Kafka) hiddenOnSilent(
 
 // nobodyTells is the description if no broker reports the topics of which it has replicas.
 const nobodyTells = "no broker reports the topics of which it has replicas, so it is unknown whether the roller may describe all of " +
-	"them: allow it Describe on the cluster if it may not"
+	"them: grant it Describe on the cluster if it may not"
 
 // hosts begins the description of a broker's hidden topics.
 const hosts = "it has replicas of "
@@ -146,5 +146,5 @@ func unseen(topics []string) string {
 		names += fmt.Sprintf(" and %d more", more)
 	}
 	return hosts + "topics that the roller may not describe (" + names +
-		"), so it is unknown how many others are in sync: allow it Describe and DescribeConfigs on all topics"
+		"), so it is unknown how many others are in sync: grant it Describe and DescribeConfigs on all topics"
 }

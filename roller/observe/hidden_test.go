@@ -35,7 +35,7 @@ func TestTopicsThatWeMayNotDescribe(t *testing.T) {
 	g.Expect(facts.Hidden).To(HaveLen(2))
 	g.Expect(facts.Hidden[1]).
 		To(Equal("it has replicas of topics that the roller may not describe (secret-a, secret-b, secret-c and 1 more), so it is unknown " +
-			"how many others are in sync: allow it Describe and DescribeConfigs on all topics"))
+			"how many others are in sync: grant it Describe and DescribeConfigs on all topics"))
 	g.Expect(facts.Hidden[2]).To(Equal(facts.Hidden[1]))
 	g.Expect((&observe.Kafka{Brokers: cluster.Client("User:admin", nil)}).Read(t.Context(), []roller.NodeID{0, 1, 2},
 		nil).Hidden).To(BeEmpty())

@@ -102,9 +102,8 @@ func (d *draft) kafkaGroups() []settings.Group {
 		"The namespace of all Secrets named below. Unset: that of each Kafka cluster's nodes."
 	groups[0].Settings = append(groups[0].Settings, secrets,
 		settings.Setting{Env: envControllers, DefaultDoc: "derived", Added: true, Parse: settings.Into(&d.Controllers, settings.Bootstrap),
-			Doc: "Addresses of controllers, as comma-separated `host:port`. Unset: by the cluster's name, if those of the brokers are; else " +
-				"the " +
-				"brokers are asked about the quorum."})
+			Doc: "Addresses of controllers, as comma-separated `host:port`. Unset: derived from the cluster's name, if those of the brokers " +
+				"are; otherwise the brokers report the quorum."})
 	groups[1].Settings = append(groups[1].Settings,
 		settings.Setting{Flag: "tls", Default: "false", Boolean: true, Parse: settings.Into(&d.kafka.Encrypt, settings.Bool),
 			Doc: "Whether to use TLS where neither a certificate nor a protocol is given."},

@@ -49,7 +49,7 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 			fmt.Fprintf(w, "\nBatch %d is not part of batch %d: %s.\n", i+1, i, b.Split)
 		}
 		for _, risk := range slices.Sorted(maps.Keys(b.Risks)) {
-			fmt.Fprintf(w, "Batch %d: while it is down partition %s (perhaps others too) is %s.\n", i+1, b.Risks[risk], risk)
+			fmt.Fprintf(w, "Batch %d: while it is down, partition %s (and possibly others) is %s.\n", i+1, b.Risks[risk], risk)
 		}
 		for _, id := range b.Nodes {
 			if forced := byID[id].Forced; forced != "" {
