@@ -103,8 +103,13 @@ type Assessment struct {
 	node  *Node
 }
 
+// blocked returns the blocks of a rule that blocks.
+func blocked(rule Rule, format string, args ...any) []Block {
+	return []Block{{rule, fmt.Sprintf(format, args...)}}
+}
+
 func (a *Assessment) block(rule Rule, format string, args ...any) {
-	a.Blocks = append(a.Blocks, Block{rule, fmt.Sprintf(format, args...)})
+	a.Blocks = append(a.Blocks, blocked(rule, format, args...)...)
 }
 
 // outdated are the reasons that a new pod resolves, so that a stuck pod may be restarted (docs/roller/checklist.md).
@@ -117,7 +122,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	if q, known := s.Quorum.Get(); known {
 		a.ActiveController = q.Leader == n.ID
 	}
-	a.Ending = n.ends(s.At, policy)
+	a.Ending = n.stillStopping(s.At, policy)
 	a.state(s, n, p.Restarts[n.ID], policy)
 	if a.State != StateRecovering && n.Recovery.IsKnown() && !n.Roles.Controller && a.outside(s, policy, r.avail) {
 		a.Down = true
@@ -139,7 +144,7 @@ func (r *round) assess(n *Node, at stage, changes brokerconfig.Diff) *Assessment
 	if a.Need = a.need(); a.Need != NeedNothing {
 		a.ownBlocks(s, n, p, policy)
 	} else if n.lingers(s.At, policy) {
-		a.lingers()
+		a.blockOverdue()
 	}
 	return a
 }
@@ -257,7 +262,8 @@ func (r *round) reasons(a *Assessment) []Reason {
 	if revision, known := n.Revision.Get(); known && revision.Outdated() {
 		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: revision.Desired})
 	}
-	if n.Roles.Broker && a.State != StateRecovering && n.silent(r.s.At) >= n.patience(r.policy) && (!n.Ready.Or(true) || r.heard(n) != nil) {
+	silent := n.Roles.Broker && a.State != StateRecovering && n.silent(r.s.At) >= n.allowedSilence(r.policy)
+	if silent && (!n.Ready.Or(true) || r.heard(n) != nil) {
 		reasons = append(reasons, Reason{Kind: PodUnresponsive})
 	}
 	if len(a.Changes.Restart) > 0 {
@@ -280,8 +286,8 @@ func (n *Node) silent(now time.Time) time.Duration {
 	return now.Sub(since)
 }
 
-// patience returns how long the node may be silent. A node that is not ready gets the time to become ready.
-func (n *Node) patience(policy Policy) time.Duration {
+// allowedSilence returns how long the node may be silent. A node that is not ready gets the time to become ready.
+func (n *Node) allowedSilence(policy Policy) time.Duration {
 	if n.Ready.Or(true) {
 		return policy.Silence
 	}
@@ -336,8 +342,8 @@ func (a *Assessment) leftAlone() bool {
 	})
 }
 
-// lingers tells users of a pod that does not end.
-func (a *Assessment) lingers() {
+// blockOverdue tells users of a pod that does not end.
+func (a *Assessment) blockOverdue() {
 	a.block(RuleUnknown, "its pod should have ended at %s: its machine may be lost, and only its owner can tell whether Kafka still "+
 		"runs there; delete the Kubernetes node if it is gone for good", clock(a.node.Overdue))
 }
@@ -351,7 +357,7 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 	case a.stage == stageStopping, a.stage.underWay() && !a.Down && a.stage != stageFailed:
 		a.block(RuleUnderWay, "it is not back from its last restart: %s", a.Detail)
 	case n.lingers(s.At, policy):
-		a.lingers()
+		a.blockOverdue()
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
 	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:

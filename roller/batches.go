@@ -22,7 +22,7 @@ func (r *round) follow() {
 
 // open reports whether the broker may go down by the replicas in sync, both now and after the loss of a Kubernetes cluster.
 func (r *round) open(a *Assessment) bool {
-	return r.gone.open(a.Node) && r.losses.exposed(a) == nil
+	return r.ledger.open(a.Node) && r.losses.exposed(a) == nil
 }
 
 func (r *round) takeUp() {
@@ -128,7 +128,7 @@ func (r *round) pack(brokers []*Assessment) division {
 	if len(brokers) == 0 {
 		return division{}
 	}
-	in := r.gone.constraints(brokers)
+	in := r.ledger.constraints(brokers)
 	r.losses.constrain(&in, brokers)
 	in.MaxSize = r.policy.MaxUnavailable
 	in.MaxPerGroup = r.policy.MaxPerRack

@@ -11,4 +11,19 @@
 //	}
 //
 // NewPlan returns in advance what Step will decide if nothing else changes.
+//
+// Several predicates say that a node is not there. They differ in what they take an unknown fact for, and in who asks:
+//
+//	predicate            what it means                                                    who asks
+//	Assessment.Down      it serves no clients, so its restart costs nothing               most rules
+//	dead                 it is unready and silent, or recovers its logs                   unreliableReplica, a lost quorum, ways out
+//	unreliableReplica    its replicas may be missing now or soon; unknown counts          the availability rule (ledger)
+//	unreliableVoter      the leader may wrongly report it as caught up; unknown counts    the quorum rule
+//	certainlyDown        it serves nobody, or is going to stop; unknown does not count    the cluster-loss budget
+//	unawaited            it is on hold, and has failed for the patience                   the cluster-loss budget
+//	leaving              it became unready a short time ago, without the roller           unreliableReplica, countsAgainstLimits
+//	countsAgainstLimits  the roller waits for it                                          the limits, the plan and refill
+//	stillStopping        its pod is being deleted, and may still end                      countsAgainstLimits, Assessment.Ending
+//	lingers              its pod should have ended long ago                               stillStopping, failed, unawaited, blocks
+//	outside              it is down for long, and in no ISR                               Assessment.Down, the availability rule
 package roller

@@ -35,8 +35,10 @@ func (r *round) elections() []Action {
 	for _, id := range slices.Sorted(maps.Keys(r.progress.Returned)) {
 		back, n := r.progress.Returned[id], r.s.Node(id)
 		unled, known := r.avail.unled(id)
-		if n == nil || r.policy.NoElections || !balanced(n) || back.Tries >= electionTries || r.s.At.Sub(back.At) >= electionTime ||
-			known && len(unled) == 0 {
+		forbidden := n == nil || r.policy.NoElections || !balanced(n)
+		givenUp := back.Tries >= electionTries || r.s.At.Sub(back.At) >= electionTime
+		leads := known && len(unled) == 0
+		if forbidden || givenUp || leads {
 			delete(r.progress.Returned, id)
 			continue
 		}

@@ -7,57 +7,50 @@ import (
 
 // gates returns what blocks, at this moment, a node that should be restarted. It is called again after each node that was chosen.
 func (r *round) gates(a *Assessment) []Block {
-	b := &Assessment{Blocks: slices.Clone(a.Blocks), Node: a.Node}
+	wayOut := r.wayOut(a) != ""
+	blocks := slices.Concat(a.Blocks, r.closed(), r.halts(a, wayOut), r.order(a), r.alone(a, wayOut), r.voters(a, wayOut),
+		r.limits(a, wayOut), r.settles(a), r.safety(a, wayOut))
+	if wayOut || len(blocks) > 0 {
+		return blocks
+	}
+	return r.refill(a)
+}
+
+// closed blocks all restarts while the policy forbids them.
+func (r *round) closed() (blocks []Block) {
 	if r.policy.Paused != "" {
-		b.block(RulePaused, "%s", r.policy.Paused)
+		blocks = blocked(RulePaused, "%s", r.policy.Paused)
 	}
 	if r.policy.Closed != "" {
-		b.block(RuleWindow, "%s", r.policy.Closed)
+		blocks = append(blocks, blocked(RuleWindow, "%s", r.policy.Closed)...)
 	}
-	way := r.wayOut(a)
-	if !a.Down {
-		r.halts(a, b, way != "")
-	}
-	r.order(a, b)
-	if way != "" || a.guessed() {
-		r.alone(a, b)
-	}
-	if a.Roles.Controller && way == "" {
-		r.voters(a, b)
-	}
-	if a.Roles.Broker && way == "" {
-		r.limits(a, b)
-	}
+	return blocks
+}
+
+// settles blocks a healthy node until the last one has been back for the settle time.
+func (r *round) settles(a *Assessment) []Block {
 	if until := r.settled(); r.policy.Settle > 0 && !a.Down && r.s.At.Before(until) {
-		b.block(RuleSettle, "the last node has just come back; the next restart is at %s", clock(until))
+		return blocked(RuleSettle, "the last node has just come back; the next restart is at %s", clock(until))
 	}
-	r.safety(a, b, way)
-	if way == "" && len(b.Blocks) == 0 {
-		r.refill(a, b)
-	}
-	return b.Blocks
+	return nil
 }
 
 // halts blocks healthy nodes while another node has failed that was restarted into the same state (docs/decisions/restart-order.md: a stuck
 // pod that is up to date stops all; a node that is not ready after its restart stops those of its kind). A node on hold halts no other
 // node, because a user knows about it. In a lost cluster, a node may be unready only because it waits for the others.
-func (r *round) halts(a, b *Assessment, clusterIsLost bool) {
+func (r *round) halts(a *Assessment, clusterIsLost bool) []Block {
 	for _, other := range r.nodes {
-		if other == a || other.node.Hold != "" {
-			continue
-		}
 		switch {
-		case other.State == StateStuck && other.Need != NeedRestart && other.node.Revision.IsKnown():
-			b.block(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail in the same way: fix it, or put it on hold",
+		case a.Down, other == a, other.node.Hold != "", other.Need == NeedRestart:
+		case other.State == StateStuck && other.node.Revision.IsKnown():
+			return blocked(RuleHalt, "node %d is stuck (%s) and up to date: other nodes might fail in the same way: fix it, or put it on hold",
 				other.Node, other.Detail)
-		case !clusterIsLost && r.failed(other) && other.Need != NeedRestart && other.Roles.Controller == a.Roles.Controller:
-			b.block(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail in the same way: fix it, or put "+
+		case !clusterIsLost && r.failed(other) && other.Roles.Controller == a.Roles.Controller:
+			return blocked(RuleHalt, "node %d was restarted and did not become ready: other nodes might fail in the same way: fix it, or put "+
 				"it on hold", other.Node)
-		default:
-			continue
 		}
-		return
 	}
+	return nil
 }
 
 // failed reports whether a node did not become ready after its restart. One whose old pod does not end has not been restarted yet.
@@ -68,9 +61,9 @@ func (r *round) failed(a *Assessment) bool {
 
 // order lets controllers go before brokers, and the active controller last of them. Others do not wait for a blocked node for longer than
 // the patience (docs/decisions/restart-order.md).
-func (r *round) order(a, b *Assessment) {
+func (r *round) order(a *Assessment) []Block {
 	if a.Roles.Controller && !a.ActiveController {
-		return
+		return nil
 	}
 	for _, other := range r.nodes {
 		if other == a || !other.Roles.Controller || r.givenUp(other) || a.Roles.Controller && other.ActiveController {
@@ -81,10 +74,10 @@ func (r *round) order(a, b *Assessment) {
 			if a.Roles.Controller {
 				what = "the active controller restarts last"
 			}
-			b.block(RuleOrder, "%s, and node %d has yet to complete its restart: %s", what, other.Node, other.summary())
-			return
+			return blocked(RuleOrder, "%s, and node %d has yet to complete its restart: %s", what, other.Node, other.summary())
 		}
 	}
+	return nil
 }
 
 // summary says in short why a node is not done.
@@ -99,30 +92,34 @@ func (a *Assessment) summary() string {
 }
 
 // voters lets voters go one at a time (docs/decisions/availability.md). Voters that are down may go together if there is no quorum to lose.
-func (r *round) voters(a, b *Assessment) {
-	q, known := r.s.Quorum.Get()
-	if a.Down && (!known || q.Leader < 0) {
-		return
+func (r *round) voters(a *Assessment, wayOut bool) []Block {
+	if !a.Roles.Controller || wayOut || a.Down && r.noQuorum() {
+		return nil
 	}
 	for _, other := range r.away {
 		if other != a && other.Roles.Controller && (other.stage != stageStalled || slices.Contains(r.chosen, other)) {
-			b.block(RuleLimit, "controllers restart one at a time, and node %d %s", other.Node, r.doing(other))
-			return
+			return blocked(RuleLimit, "controllers restart one at a time, and node %d %s", other.Node, r.doing(other))
 		}
 	}
+	return nil
+}
+
+// noQuorum reports whether no quorum with a leader is known, so that the restart of a voter that is down can't cost one.
+func (r *round) noQuorum() bool {
+	q, known := r.s.Quorum.Get()
+	return !known || q.Leader < 0
 }
 
 // limits applies the limits on how many brokers are down at the same time.
-func (r *round) limits(a, b *Assessment) {
+func (r *round) limits(a *Assessment, wayOut bool) []Block {
+	if !a.Roles.Broker || wayOut || a.Down && a.Roles.Controller && r.noQuorum() { // the last is left to the rule voters
+		return nil
+	}
 	away := r.counted(a)
 	if len(away) == 0 {
-		return
+		return nil
 	}
-	q, known := r.s.Quorum.Get()
-	if a.Down && a.Roles.Controller && (!known || q.Leader < 0) {
-		return // left to the rule voters
-	}
-	r.caps(a, away, b)
+	return r.caps(a, away)
 }
 
 // counted returns the other brokers that count as away beside this one.
@@ -137,9 +134,9 @@ func (r *round) counted(a *Assessment) []*Assessment {
 }
 
 // caps applies the policy's limits on nodes that are away at once: their number, their number per rack, and their share of leaders.
-func (r *round) caps(a *Assessment, away []*Assessment, b *Assessment) {
+func (r *round) caps(a *Assessment, away []*Assessment) (blocks []Block) {
 	if most := max(1, r.policy.MaxUnavailable); len(away) >= most {
-		b.block(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.describeAway(away))
+		blocks = append(blocks, blocked(RuleLimit, "at most %s may be down, and %s", amount(most, "broker"), r.describeAway(away))...)
 	}
 	rack, same := a.node.Rack, 0
 	share := r.avail.leaderShare(a.Node)
@@ -150,12 +147,13 @@ func (r *round) caps(a *Assessment, away []*Assessment, b *Assessment) {
 		share += r.avail.leaderShare(other.Node)
 	}
 	if r.policy.MaxPerRack > 0 && same >= r.policy.MaxPerRack {
-		b.block(RuleRack, "at most %s of rack %q may be down", amount(r.policy.MaxPerRack, "broker"), rack)
+		blocks = append(blocks, blocked(RuleRack, "at most %s of rack %q may be down", amount(r.policy.MaxPerRack, "broker"), rack)...)
 	}
 	if r.policy.MaxLeaderShare > 0 && share > r.policy.MaxLeaderShare {
-		b.block(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may at once", 100*share,
-			100*r.policy.MaxLeaderShare)
+		blocks = append(blocks, blocked(RuleLeaders, "%.1f %% of all partitions would have to change their leader, and at most %.1f %% may "+
+			"at once", 100*share, 100*r.policy.MaxLeaderShare)...)
 	}
+	return blocks
 }
 
 // doing describes why a node is down: it is restarted in this round, or its restart is under way.
@@ -187,67 +185,66 @@ func (r *round) describeAway(away []*Assessment) string {
 }
 
 // safety blocks a restart that would endanger the data or the quorum. A node that serves no clients may always be restarted.
-func (r *round) safety(a, b *Assessment, way string) {
-	if a.Down || way != "" && a.Roles.Controller {
-		return
+func (r *round) safety(a *Assessment, wayOut bool) []Block {
+	if a.Down || wayOut && a.Roles.Controller {
+		return nil
 	}
-	before := len(b.Blocks)
-	r.quorum(a, b)
-	if a.Roles.Broker && way == "" && !a.outside(r.s, r.policy, r.avail) {
-		r.data(a, b)
+	blocks := r.quorum(a)
+	if a.Roles.Broker && !wayOut && !a.outside(r.s, r.policy, r.avail) {
+		blocks = append(blocks, r.data(a)...)
 	}
-	if way != "" || len(b.Blocks) > before || r.first(a) {
-		return
+	if wayOut || len(blocks) > 0 || r.first(a) {
+		return blocks
 	}
 	if why := r.losses.block(a); why != "" {
-		b.block(RuleClusterLoss, "%s", why)
+		return blocked(RuleClusterLoss, "%s", why)
 	}
+	return nil
 }
 
 // data blocks a restart that would endanger the replicas of a broker's partitions.
-func (r *round) data(a, b *Assessment) {
+func (r *round) data(a *Assessment) (blocks []Block) {
 	if a.node.Hidden != "" {
-		b.block(RuleAvailability, "%s", a.node.Hidden)
-		return
+		return blocked(RuleAvailability, "%s", a.node.Hidden)
 	}
 	if r.nobodyAnswers(a) {
 		if other := r.comesBack(a); other != nil {
-			b.block(RuleAvailability, "it is unknown which replicas are in sync until node %d is back", other.Node)
+			return blocked(RuleAvailability, "it is unknown which replicas are in sync until node %d is back", other.Node)
 		}
-		return
+		return nil
 	}
-	if why := r.gone.shortage(a.Node); why != "" {
-		b.block(RuleAvailability, "%s", why)
-		return
+	if why := r.ledger.shortage(a.Node); why != "" {
+		return blocked(RuleAvailability, "%s", why)
 	}
 	if len(r.policy.Forbid) == 0 {
-		return
+		return nil
 	}
-	risks := r.avail.risks(a.Node, r.gone.gone)
+	risks := r.avail.risks(a.Node, r.ledger.gone)
 	for _, risk := range r.policy.Forbid {
 		if at := risks[risk]; at != "" {
-			b.block(RuleRisk, "partition %s would be %s, which the policy forbids", at, risk)
+			blocks = append(blocks, blocked(RuleRisk, "partition %s would be %s, which the policy forbids", at, risk)...)
 		}
 	}
+	return blocks
 }
 
 // quorum blocks a restart that would endanger the metadata quorum: without a controller, the others must have a majority; a broker needs a
 // quorum to come back.
-func (r *round) quorum(a, b *Assessment) {
-	q, known := r.s.Quorum.Get()
+func (r *round) quorum(a *Assessment) []Block {
 	if a.Roles.Controller {
-		if v := checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost); v.blocked != "" {
-			b.block(RuleQuorum, "%s", v.blocked)
+		if v := checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.unreliableVoters); v.blocked != "" {
+			return blocked(RuleQuorum, "%s", v.blocked)
 		}
-		return
+		return nil
 	}
 	switch {
-	case known && q.Leader < 0:
-		b.block(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
+	case r.leaderless():
+		return blocked(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
 	case r.down > 0 && r.controllers-r.down < r.controllers/2+1: // the last leader may not have noticed yet
-		b.block(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back", r.down,
-			amount(r.controllers, "controller"))
+		return blocked(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back",
+			r.down, amount(r.controllers, "controller"))
 	}
+	return nil
 }
 
 // comesBack returns another broker that is away, or became unready a short time ago, and may soon be back; nil if there is none.
@@ -298,7 +295,7 @@ func (r *round) forced(a *Assessment) string {
 	case a.Roles.Broker && r.nobodyAnswers(a):
 		return "no broker answers, so it is unknown which replicas are in sync"
 	case a.Roles.Controller:
-		return checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.lost).warning
+		return checkQuorum(r.s.Quorum, a.Node, r.policy.fetchTimeout(a.node), r.unreliableVoters).warning
 	}
 	return ""
 }

@@ -69,7 +69,7 @@ func (r *round) newLosses() *losses {
 	for _, a := range r.nodes {
 		if at := ids.of(a.Node); at >= 0 {
 			l.at[at], l.back[at] = l.place(a.node), !r.unawaited(a)
-			if a.out() {
+			if a.certainlyDown() {
 				l.sure.add(a.Node)
 			}
 		}
@@ -89,7 +89,7 @@ func (l *losses) dent() {
 			}
 		}
 	}
-	for at, gone := range l.r.gone.gone.marks {
+	for at, gone := range l.r.ledger.gone.marks {
 		if gone {
 			l.dents(int32(at))
 		}
@@ -110,7 +110,7 @@ func (l *losses) dents(at int32) {
 }
 
 func (l *losses) mark(where place) {
-	number := l.r.gone.first[where.topic] + where.partition
+	number := l.r.ledger.first[where.topic] + where.partition
 	if l.marked[number] {
 		return
 	}
@@ -127,8 +127,8 @@ func (n *Node) elsewhere() bool { return n.Place == UnknownPlace }
 // place returns the number of the node's place.
 func (l *losses) place(n *Node) int { return slices.Index(l.places, n.Place) + 1 }
 
-// out reports whether a broker certainly serves no clients, or is shutting down. An unknown fact is not certain.
-func (a *Assessment) out() bool {
+// certainlyDown reports whether a broker certainly serves no clients, or is going to stop. An unknown fact is not certain.
+func (a *Assessment) certainlyDown() bool {
 	n := a.node
 	ready, known := n.Ready.Get()
 	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
@@ -195,7 +195,7 @@ func (l *losses) each(a *Assessment, f func(*exposure) bool) {
 		}
 	}
 	if at := l.r.avail.ids.of(a.Node); a.Roles.Broker && at >= 0 && !l.sure.has(a.Node) {
-		l.partitions(a, l.impaired[at], l.r.gone.gone, f)
+		l.partitions(a, l.impaired[at], l.r.ledger.gone, f)
 	}
 }
 
@@ -291,7 +291,7 @@ func (l *losses) constrain(in *packing.Input, brokers []*Assessment) {
 	if l.places == nil {
 		return
 	}
-	led := l.r.gone
+	led := l.r.ledger
 	item := led.a.items(brokers)
 	for t := range led.a.topics {
 		minISR := led.a.topics[t].MinISR.Or(0)
@@ -374,7 +374,7 @@ func (l *losses) voters(a *Assessment, q Quorum, timeout time.Duration) (missing
 			continue
 		}
 		switch returns := l.r.voterReturns(other); {
-		case caughtUp && !slices.Contains(l.r.lost, v.ID) && !slices.Contains(l.r.chosen, other):
+		case caughtUp && !slices.Contains(l.r.unreliableVoters, v.ID) && !slices.Contains(l.r.chosen, other):
 			l.is[at]++
 			l.can[at]++
 		case returns && other != nil:

@@ -237,7 +237,7 @@ func (r *round) rankOf(id NodeID) int {
 
 // with returns the nodes that are down, and these.
 func (r *round) with(ids []NodeID) nodeSet {
-	gone := nodeSet{ids: r.gone.gone.ids, marks: slices.Clone(r.gone.gone.marks)}
+	gone := nodeSet{ids: r.ledger.gone.ids, marks: slices.Clone(r.ledger.gone.marks)}
 	for _, id := range ids {
 		gone.add(id)
 	}

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// gone reports whether the replicas on a broker can't be relied on, now or soon (docs/decisions/availability.md): it serves no clients, it
-// is shutting down for any reason, or nothing in this look shows that it serves. Kafka's metadata about it may be as old as the broker's
-// session (docs/decisions/facts-of-a-restart.md).
-func (a *Assessment) gone(now time.Time, policy Policy) bool {
+// unreliableReplica reports whether the replicas on a broker can't be relied on, now or soon (docs/decisions/availability.md): it serves no
+// clients, it is shutting down for any reason, or nothing in this look shows that it serves. Kafka's metadata about it may be as old as the
+// broker's session (docs/decisions/facts-of-a-restart.md).
+func (a *Assessment) unreliableReplica(now time.Time, policy Policy) bool {
 	n := a.node
 	switch {
 	case a.Down, n.Terminating, n.dead(), a.leaving(now, policy), !n.Instance.IsKnown(), !n.Ready.IsKnown():
@@ -20,27 +20,27 @@ func (a *Assessment) gone(now time.Time, policy Policy) bool {
 	return n.Roles.Broker && (!n.Answers.Or(false) || n.Fenced.Or(false))
 }
 
-// lost reports whether a voter can't be relied on, although the leader of the quorum may still report it as caught up.
-func (a *Assessment) lost(now time.Time, policy Policy) bool {
+// unreliableVoter reports whether a voter can't be relied on, although the leader of the quorum may still report it as caught up.
+func (a *Assessment) unreliableVoter(now time.Time, policy Policy) bool {
 	n := a.node
 	crashed := n.Recovery.Or(nil) != nil && now.Sub(n.ReadyChanged) < policy.Patience
 	return crashed || a.Down || n.Terminating || !n.Instance.IsKnown() || !n.Ready.IsKnown() || a.stage.underWay() &&
 		a.stage != stageCatchingUp
 }
 
-// away reports whether the node counts against the limits because the roller waits for it. It does not wait for a node that did not come
-// back and is on hold, because a user knows about it, nor for one whose machine is lost, whoever deleted its pod.
-func (a *Assessment) away(now time.Time, policy Policy) bool {
+// countsAgainstLimits reports whether the node counts against the limits because the roller waits for it. It does not wait for a node that
+// did not come back and is on hold, because a user knows about it, nor for one whose machine is lost, whoever deleted its pod.
+func (a *Assessment) countsAgainstLimits(now time.Time, policy Policy) bool {
 	n := a.node
 	if a.stage == stageFailed && (n.Hold != "" || n.lingers(now, policy)) {
 		return false
 	}
-	return a.stage.underWay() || n.ends(now, policy) || a.leaving(now, policy)
+	return a.stage.underWay() || n.stillStopping(now, policy) || a.leaving(now, policy)
 }
 
-// ends reports whether the roller waits for a pod that is being deleted. A ready one may use its whole grace period, and the patience; but
-// nothing ends the pod of a machine that is lost, whose readiness may be that of its last report.
-func (n *Node) ends(now time.Time, policy Policy) bool {
+// stillStopping reports whether the roller waits for a pod that is being deleted. A ready one may use its whole grace period, and the
+// patience; but nothing ends the pod of a machine that is lost, whose readiness may be that of its last report.
+func (n *Node) stillStopping(now time.Time, policy Policy) bool {
 	return n.Terminating && (now.Sub(n.Deleted) < policy.Patience || n.Ready.Or(true)) && !n.lingers(now, policy)
 }
 

@@ -7,17 +7,18 @@ import (
 )
 
 // refill lets a broker go although brokers of other batches are away, if no broker before it has to wait for it (docs/decisions/refill.md).
-func (r *round) refill(a, b *Assessment) {
+func (r *round) refill(a *Assessment) []Block {
 	other := r.ofAnotherBatch(a)
-	switch {
-	case other == nil:
-	case !r.refills():
-		b.block(RuleBatch, "node %d of another batch %s", other.Node, r.doing(other))
-	default:
-		if why := r.delays(a); why != "" {
-			b.block(RuleBatch, "%s", why)
-		}
+	if other == nil {
+		return nil
 	}
+	if !r.refills() {
+		return blocked(RuleBatch, "node %d of another batch %s", other.Node, r.doing(other))
+	}
+	if why := r.delays(a); why != "" {
+		return blocked(RuleBatch, "%s", why)
+	}
+	return nil
 }
 
 // refills reports whether a broker may go before the batches before its own are back. With a settle time, each broker that comes back would
@@ -74,12 +75,10 @@ func (r *round) beside(a *Assessment, batch int, left []*Assessment) string {
 	for _, other := range left {
 		gone.add(other.Node)
 	}
-	caps := &Assessment{}
-	r.caps(a, away, caps)
-	switch {
-	case len(caps.Blocks) > 0:
-		return caps.Blocks[0].Why
-	case a.Down:
+	if caps := r.caps(a, away); len(caps) > 0 {
+		return caps[0].Why
+	}
+	if a.Down {
 		return "" // no further node goes down with it
 	}
 	if why := r.avail.shortage(a.Node, gone); why != "" {

@@ -61,7 +61,7 @@ func (r *round) lacks(a *Assessment) int {
 			}
 		}
 	}
-	if r.gone.gone.has(a.Node) || slices.Contains(r.lost, a.Node) {
+	if r.ledger.gone.has(a.Node) || slices.Contains(r.unreliableVoters, a.Node) {
 		lacks++
 	}
 	if q, known := r.s.Quorum.Get(); known && !q.caughtUp(a.Node, r.policy.fetchTimeout(a.node)) {

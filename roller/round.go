@@ -16,9 +16,9 @@ type round struct {
 	avail    *availability
 	// nodes are the assessments in the order in which the roller considers the nodes.
 	nodes []*Assessment
-	// gone are the nodes that serve no clients, or soon will not: those that are down, shutting down or being restarted, and those chosen
+	// ledger counts the nodes that serve no clients, or soon will not: those that are down, shutting down or being restarted, and those chosen
 	// in this round.
-	gone *ledger
+	ledger *ledger
 	// away are the nodes that count against the limits: those being restarted, chosen in this round, or shutting down and expected back.
 	away []*Assessment
 	// chosen are the nodes chosen in this round.
@@ -26,8 +26,8 @@ type round struct {
 	// controllers counts the controllers, and down those of them that serve no clients. They show a lost quorum if no node answers that
 	// could report it.
 	controllers, down int
-	// lost are the controllers that can't be relied on, although the quorum's leader may still report them as caught up.
-	lost []NodeID
+	// unreliableVoters are the controllers that can't be relied on, although the quorum's leader may still report them as caught up.
+	unreliableVoters []NodeID
 	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
 	losses *losses
 	ring   []*Assessment
@@ -53,10 +53,10 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 		n := &s.Nodes[i]
 		a := r.assess(n, stages[n.ID], changes[n.ID])
 		r.nodes = append(r.nodes, a)
-		if a.gone(s.At, policy) {
+		if a.unreliableReplica(s.At, policy) {
 			gone = append(gone, a.Node)
 		}
-		if a.away(s.At, policy) {
+		if a.countsAgainstLimits(s.At, policy) {
 			r.away = append(r.away, a)
 		}
 		if a.Roles.Controller {
@@ -64,8 +64,8 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 			if a.Down || n.dead() {
 				r.down++
 			}
-			if a.lost(s.At, policy) {
-				r.lost = append(r.lost, a.Node)
+			if a.unreliableVoter(s.At, policy) {
+				r.unreliableVoters = append(r.unreliableVoters, a.Node)
 			}
 		}
 	}
@@ -77,10 +77,10 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	}
 	for _, v := range s.Quorum.Or(Quorum{}).Voters {
 		if s.Node(v.ID) == nil {
-			r.lost = append(r.lost, v.ID)
+			r.unreliableVoters = append(r.unreliableVoters, v.ID)
 		}
 	}
-	r.gone = newLedger(r.avail, gone)
+	r.ledger = newLedger(r.avail, gone)
 	r.losses = r.newLosses()
 	r.forget()
 	r.witness()
@@ -196,7 +196,7 @@ func (r *round) denied(a *Assessment) bool {
 // choose selects a node for a restart.
 func (r *round) choose(a *Assessment) {
 	r.chosen = append(r.chosen, a)
-	r.gone.add(a.Node)
+	r.ledger.add(a.Node)
 	r.losses.goes(a.Node)
 	if !slices.Contains(r.away, a) {
 		r.away = append(r.away, a)

@@ -107,11 +107,15 @@ func (r *round) witness() {
 
 // alone blocks a node that is restarted without all checks while another node is being restarted. It does not wait for a node that did not
 // come back.
-func (r *round) alone(a, b *Assessment) {
+func (r *round) alone(a *Assessment, wayOut bool) []Block {
+	if !wayOut && !a.guessed() {
+		return nil
+	}
 	for _, other := range r.away {
 		if other != a && (other.stage != stageFailed && other.stage != stageStalled || slices.Contains(r.chosen, other)) {
-			b.block(RuleLimit, "nodes that are restarted without all checks restart one at a time, and node %d %s", other.Node, r.doing(other))
-			return
+			return blocked(RuleLimit, "nodes that are restarted without all checks restart one at a time, and node %d %s", other.Node,
+				r.doing(other))
 		}
 	}
+	return nil
 }
