@@ -109,8 +109,8 @@ func (b beat) next(renewed, now time.Time) beat {
 	return next
 }
 
-// idle marks the sets of a remote Kubernetes cluster whose pods no operator recreates.
-func (o *Observer) idle(place *Place, agents map[string]agent, now time.Time) {
+// markIdle marks the sets of a remote Kubernetes cluster whose pods no operator recreates.
+func (o *Observer) markIdle(place *Place, agents map[string]agent, now time.Time) {
 	if o.beats == nil {
 		o.beats = map[client.ObjectKey]beat{}
 	}

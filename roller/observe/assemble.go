@@ -40,8 +40,8 @@ type PodSet struct {
 	Hold   string
 	// Idle explains why its controller creates no pods, or why another component restarts them; empty otherwise.
 	Idle string
-	// Left means that it is annotated as left to the roller.
-	Left bool
+	// RolledByRoller means that it is annotated as left to the roller.
+	RolledByRoller bool
 	// Agent is the namespace of the Lease of the operator that recreates its pods, in a remote Kubernetes cluster; empty if it names none.
 	Agent string
 	// Everywhere means that its owner leaves the sets in all Kubernetes clusters to the roller.

@@ -129,10 +129,10 @@ func podSet(in *podset.StrimziPodSet) (PodSet, error) {
 	return PodSet{
 		// An owner that marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
 		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[podset.AnnotationRolledBy] == "",
-		Hold: hold(in.Annotations), Idle: idle(in), Pods: pods,
-		Left:       in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
-		Agent:      in.Annotations[podset.AnnotationAgentNamespace],
-		Everywhere: in.Labels[podset.LabelManagedBy] == podset.ManagedByClusterOperator,
+		Hold: hold(in.Annotations), Idle: whyIdle(in), Pods: pods,
+		RolledByRoller: in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
+		Agent:          in.Annotations[podset.AnnotationAgentNamespace],
+		Everywhere:     in.Labels[podset.LabelManagedBy] == podset.ManagedByClusterOperator,
 	}, nil
 }
 

@@ -182,17 +182,17 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 	all.Wait()
 	now := time.Now()
 	for i := range places {
-		o.idle(&places[i], agents[i], now)
+		o.markIdle(&places[i], agents[i], now)
 	}
 	if o.Unnamed {
-		o.leave(places)
+		o.markExcluded(places)
 	}
 	return places
 }
 
-// leave marks the sets that the roller must not roll, because they are not assigned to it, or because nobody knows whether those of another
-// Kubernetes cluster are: it has never been read.
-func (o *Observer) leave(places []Place) {
+// markExcluded marks the sets that the roller must not roll, because they are not assigned to it, or because nobody knows whether those of
+// another Kubernetes cluster are: it has never been read.
+func (o *Observer) markExcluded(places []Place) {
 	if o.read == nil {
 		o.read = map[string]bool{}
 	}
@@ -207,8 +207,8 @@ func (o *Observer) leave(places []Place) {
 	for p := range places {
 		for i := range places[p].Sets {
 			set := &places[p].Sets[i]
-			if !set.Left {
-				set.Idle = cmp.Or(set.Idle, notLeft(set.Name))
+			if !set.RolledByRoller {
+				set.Idle = cmp.Or(set.Idle, notRolled(set.Name))
 			}
 			if !set.Everywhere {
 				set.Idle = cmp.Or(set.Idle, unread)

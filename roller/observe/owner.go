@@ -27,8 +27,8 @@ func foreign(pod *corev1.Pod, set *PodSet) string {
 	return set.Idle
 }
 
-// idle explains why a pod of the set is not recreated, or is restarted by another component; empty if neither applies.
-func idle(set *podset.StrimziPodSet) string {
+// whyIdle explains why a pod of the set is not recreated, or is restarted by another component; empty if neither applies.
+func whyIdle(set *podset.StrimziPodSet) string {
 	switch {
 	case set.DeletionTimestamp != nil:
 		return "StrimziPodSet " + set.Name + " is being deleted"
@@ -49,10 +49,10 @@ func strimzis(set *podset.StrimziPodSet) bool {
 	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
 }
 
-// LeftAlone returns the set of a Kafka cluster that excludes the whole cluster from the roller, and why; nil and empty if none does. If the
-// settings do not name the cluster, each of its sets with nodes must be annotated (docs/decisions/who-rolls.md). Sets without nodes of
+// ExcludedBy returns the set of a Kafka cluster that excludes the whole cluster from the roller, and why; nil and empty if none does. If
+// the settings do not name the cluster, each of its sets with nodes must be annotated (docs/decisions/who-rolls.md). Sets without nodes of
 // Kafka do not count.
-func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
+func ExcludedBy(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
 	for i := range sets {
 		set := &sets[i]
 		if nodes, err := DesiredNodes(set); err == nil && len(nodes) == 0 {
@@ -60,16 +60,16 @@ func LeftAlone(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodS
 		}
 		switch {
 		case strimzis(set):
-			return set, idle(set)
+			return set, whyIdle(set)
 		case !named && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller:
-			return set, notLeft(set.Name)
+			return set, notRolled(set.Name)
 		}
 	}
 	return nil, ""
 }
 
-// notLeft explains why the roller leaves alone a set of a Kafka cluster that its settings do not name.
-func notLeft(set string) string {
+// notRolled explains why the roller leaves alone a set of a Kafka cluster that its settings do not name.
+func notRolled(set string) string {
 	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller +
 		", so the roller assumes that something else restarts its pods"
 }

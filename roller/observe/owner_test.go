@@ -101,7 +101,7 @@ func TestWhoIsLeftAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
 			for named, want := range map[bool]string{true: c.named, false: c.unnamed} {
-				set, why := observe.LeftAlone(c.sets, named)
+				set, why := observe.ExcludedBy(c.sets, named)
 				if want == "" {
 					g.Expect(set).To(BeNil())
 					g.Expect(why).To(BeEmpty())

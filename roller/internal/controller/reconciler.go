@@ -118,7 +118,7 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 			nodes, err := observe.DesiredNodes(&sets.Items[i])
 			found.gone = found.gone && err == nil && len(nodes) == 0
 		}
-		set, why := observe.LeftAlone(sets.Items, r.Named)
+		set, why := observe.ExcludedBy(sets.Items, r.Named)
 		found.refuse(source.ID, set, why)
 	}
 	return found, nil
