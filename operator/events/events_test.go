@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
-	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	clientevents "k8s.io/client-go/tools/events"
 )
 
 func TestWarningsLeaveFirstAndNothingBlocks(t *testing.T) {
-	g := NewWithT(t)
 	sink := clientevents.NewFakeRecorder(100)
 	dropped := 0
 	r := New(sink, Limits{PerSecond: 1000, Burst: 1000, Waiting: 2}, func() { dropped++ })
@@ -21,28 +20,39 @@ func TestWarningsLeaveFirstAndNothingBlocks(t *testing.T) {
 		r.Normal(&corev1.Pod{}, "Created", "Create", fmt.Sprint("created ", i, " 100%d"))
 	}
 	r.Warning(&corev1.Pod{}, "KafkaError", "Reconcile", "no broker")
-	g.Expect(dropped).To(Equal(1), "a full line drops, it does not block")
+	if dropped != 1 {
+		t.Errorf("%d Events were dropped, want 1: a full line drops, it does not block", dropped)
+	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Start(ctx) }()
 	for _, want := range []string{"Warning KafkaError no broker", "Normal Created created 0 100%d", "Normal Created created 1 100%d"} {
-		g.Eventually(sink.Events).Should(Receive(Equal(want)))
+		if got := <-sink.Events; got != want {
+			t.Errorf("got Event %q, want %q", got, want)
+		}
 	}
 	cancel()
-	g.Eventually(ended).Should(Receive(BeNil()))
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestTheRateIsBounded(t *testing.T) {
-	g := NewWithT(t)
 	sink := clientevents.NewFakeRecorder(100)
 	r := New(sink, Limits{PerSecond: 0.0001, Burst: 5, Waiting: 50}, func() {})
 	for i := range 20 {
 		r.Normal(&corev1.Pod{}, "Created", "Create", fmt.Sprint(i))
 	}
 	go r.Start(t.Context()) //nolint:errcheck // it ends with the test
-	g.Eventually(sink.Events).Should(HaveLen(5))
-	g.Consistently(sink.Events, "100ms").Should(HaveLen(5))
+	for range 5 {
+		<-sink.Events
+	}
+	select {
+	case more := <-sink.Events:
+		t.Errorf("Event %q exceeds the burst", more)
+	case <-time.After(100 * time.Millisecond):
+	}
 }
 
 func TestANoteIsNoLongerThanKubernetesTakes(t *testing.T) {
@@ -60,12 +70,13 @@ func TestANoteIsNoLongerThanKubernetesTakes(t *testing.T) {
 		"no text":            strings.Repeat("\xff\xfea", 3000),
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
 			got := Note(long)
-			g.Expect(len(got)).To(And(BeNumerically("<=", 1024), BeNumerically(">", 1014)))
-			g.Expect(utf8.ValidString(got)).To(BeTrue())
-			g.Expect(got).To(HaveSuffix("..."))
-			g.Expect(strings.ToValidUTF8(long, "?")).To(HavePrefix(strings.TrimSuffix(got, "...")))
+			if len(got) <= 1014 || len(got) > 1024 || !utf8.ValidString(got) {
+				t.Errorf("%d bytes, valid %t: want almost 1024 valid ones", len(got), utf8.ValidString(got))
+			}
+			if begin, cut := strings.CutSuffix(got, "..."); !cut || !strings.HasPrefix(strings.ToValidUTF8(long, "?"), begin) {
+				t.Errorf("%q does not begin as the note and end with an ellipsis", got)
+			}
 		})
 	}
 }
