@@ -75,9 +75,7 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 func TestWhoIsLeftAlone(t *testing.T) {
 	made := func(name string, labels, annotations map[string]string, pods ...corev1.Pod) podset.StrimziPodSet {
 		set := podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels, Annotations: annotations}}
-		if err := set.SetDesiredPods(pods); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(set.SetDesiredPods(pods)).To(Succeed())
 		return set
 	}
 	connect := pod(0)

@@ -64,19 +64,14 @@ func TestAddressesByConvention(t *testing.T) {
 // pair returns a self-signed certificate and its key, in PEM.
 func pair(t *testing.T) (authority, certificate, key string) {
 	t.Helper()
+	g := NewWithT(t)
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: noon, NotAfter: noon.AddDate(10, 0, 0)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	certificate = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	return certificate, certificate, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }

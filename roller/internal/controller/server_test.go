@@ -108,8 +108,6 @@ func setOf(t *testing.T, namespace, cluster string) *podset.StrimziPodSet {
 	t.Helper()
 	set := &podset.StrimziPodSet{ObjectMeta: metadata(namespace, cluster+"-kafka", cluster)}
 	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
-	if err := set.SetDesiredPods([]corev1.Pod{*node(namespace, cluster+"-kafka-0", cluster)}); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(set.SetDesiredPods([]corev1.Pod{*node(namespace, cluster+"-kafka-0", cluster)})).To(Succeed())
 	return set
 }
