@@ -120,8 +120,7 @@ func (r *round) stays(a *Assessment) bool {
 func (p *Plan) controllers(r *round, controllers []*Assessment) {
 	together := false
 	for _, a := range controllers {
-		q, known := r.s.Quorum.Get()
-		down := a.Down && (!known || q.Leader < 0)
+		down := a.Down && r.noQuorum()
 		if down && together {
 			last := &p.Batches[len(p.Batches)-1]
 			last.Nodes = append(last.Nodes, a.Node)
