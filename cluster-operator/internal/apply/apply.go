@@ -78,8 +78,11 @@ type Applier struct {
 	Orphan bool
 }
 
-// Owns returns why an object does not belong to the Kafka, or "".
-func (a *Applier) Owns(o client.Object) string {
+// Owns reports whether an object belongs to the Kafka.
+func (a *Applier) Owns(o client.Object) bool { return a.WhyForeign(o) == "" }
+
+// WhyForeign returns why an object does not belong to the Kafka, "" if it does.
+func (a *Applier) WhyForeign(o client.Object) string {
 	if a.is(o, ownership.Copy) {
 		return copied(o)
 	}
@@ -242,7 +245,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 		return "", fmt.Errorf("%T is not an object", wanted)
 	}
 	switch err := a.Client.Get(ctx, client.ObjectKeyFromObject(wanted), live); {
-	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka && a.Owns(live) == "":
+	case err == nil && u.GetKind() == "StrimziPodSet" && live.GetLabels()[v1.LabelCluster] == a.Kafka && a.Owns(live):
 		// The cache is behind. Which nodes are wanted was decided without those that it lists.
 		return "", apierrors.NewConflict(schema.GroupResource{Group: u.GroupVersionKind().Group, Resource: "strimzipodsets"}, u.GetName(),
 			errors.New("it was created in the meantime"))
@@ -260,7 +263,7 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 
 // change applies to exactly the checked object: the API server rejects the request if the object was recreated or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
-	if why := a.Owns(live); why != "" {
+	if why := a.WhyForeign(live); why != "" {
 		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why, Advice: a.advice(u, live)}
 	}
 	if live.GetDeletionTimestamp() != nil {
@@ -353,7 +356,7 @@ func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error
 // Delete deletes an obsolete object, if it belongs to the Kafka and has not been replaced since the check. Labels and owner references do
 // not prove ownership, because a copy that a user made has them too. So the object needs the mark of its own name.
 func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, error) {
-	if a.Owns(live) != "" || live.GetDeletionTimestamp() != nil {
+	if !a.Owns(live) || live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil
 	}
 	if a.Owner != nil && !a.decide(live).Deletes() && !a.survives(live) {

@@ -415,7 +415,7 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 			"app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
 		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
 	} {
-		if why := a.Owns(c.o); (why == "") != c.ours {
+		if why := a.WhyForeign(c.o); (why == "") != c.ours {
 			t.Errorf("%s: %q", name, why)
 		}
 	}

@@ -102,7 +102,7 @@ func TestWhatBrokersHold(t *testing.T) {
 			got, err := clients.Holdings(t.Context(), to, []int32{2}, []int32{0, 1, 7}) // broker 7 was never started
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(*got).To(haveFields(c.want))
-			g.Expect(got.Holds(2)).To(c.keeps)
+			g.Expect(got.WhyKept(2)).To(c.keeps)
 		})
 	}
 }
@@ -215,5 +215,5 @@ func TestWhatIsRemovedIsLookedAtAnew(t *testing.T) {
 	anew.Anew = true
 	h, err := clients.Holdings(t.Context(), anew, []int32{1}, []int32{0})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(h.Holds(1)).To(ContainSubstring("holds 1 replicas"))
+	g.Expect(h.WhyKept(1)).To(ContainSubstring("holds 1 replicas"))
 }

@@ -171,7 +171,7 @@ func (p *pass) leaving() []int32 {
 func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	holdings, err := p.holdings(ctx, leave, true)
 	for _, id := range leave {
-		if why := holdings.Holds(id); why != "" {
+		if why := holdings.WhyKept(id); why != "" {
 			return &Failure{Err: err, Problem: status.Problem{Reason: v1.ReasonScaleDownPrevented,
 				Message: fmt.Sprintf("broker %d was empty when the reconciliation began, and is kept: %s", id, why)}}
 		}

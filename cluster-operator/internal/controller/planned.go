@@ -92,7 +92,7 @@ func (p *pass) deleteOnePlanned(ctx context.Context, s *site, o planned) (bool, 
 		return true, nil
 	case err != nil:
 		return false, fmt.Errorf("get %s %s: %w", o.Kind, o.Name, err)
-	case s.applier.Owns(live) != "":
+	case !s.applier.Owns(live):
 		return true, nil
 	}
 	outcome, err := s.applier.Delete(ctx, live)

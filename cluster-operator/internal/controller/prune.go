@@ -120,7 +120,7 @@ func (p *pass) findFull(ctx context.Context) {
 		}
 		holdings, _ := p.holdings(ctx, ids, anew)
 		ids = slices.DeleteFunc(ids, func(id int32) bool {
-			why := holdings.Holds(id)
+			why := holdings.WhyKept(id)
 			if why == "" {
 				return false
 			}

@@ -125,12 +125,12 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 			inUse := func(cordons bool) string {
 				why := ""
 				if l.Node.Roles.Broker && !p.forced() {
-					why = p.volumeInUse(l.Node.ID, volume, dirs, known, cordons)
+					why = p.whyVolumeStays(l.Node.ID, volume, dirs, known, cordons)
 				}
 				if why == "" && l.Node.Roles.Controller && !p.logMayGo(volume, before) {
 					// A node that is not changed yet is listed as it was, while the storage of its set has changed.
 					current := p.current(l) && model.HasVolumes(l.Pod, before)
-					why = model.LogOnVolume(l.Node.ID, volume, before, pool.Spec.Storage, current)
+					why = model.WhyLogStays(l.Node.ID, volume, before, pool.Spec.Storage, current)
 				}
 				return why
 			}
@@ -207,10 +207,10 @@ func (p *pass) current(l facts.ListedPod) bool {
 	return pod.DeletionTimestamp == nil && podset.IsReady(pod) && !podset.Outdated(pod, l.Pod)
 }
 
-// volumeInUse returns why a volume can't be taken from a broker yet, "" if it can. cordons is whether new replicas must be kept out of it
-// first.
-func (p *pass) volumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
-	why := model.VolumeInUse(broker, volume, dirs, known, cordons)
+// whyVolumeStays returns why a volume can't be taken from a broker yet, "" if it can. cordons is whether new replicas must be kept out of
+// it first.
+func (p *pass) whyVolumeStays(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
+	why := model.WhyVolumeStays(broker, volume, dirs, known, cordons)
 	if why == "" && p.kafka.Status.KafkaMetadataVersion == "" {
 		return "Kafka has not reported its metadata version, which decides whether it can keep new replicas off a volume"
 	}

@@ -130,7 +130,7 @@ func (p *pass) podName(n topology.Node) string {
 
 // nodeConfig returns the ConfigMap of a node, nil if there is none that is the Kafka's.
 func (s *site) nodeConfig(pod string) *corev1.ConfigMap {
-	if config := s.facts.ConfigMap(pod); config != nil && s.applier.Owns(config) == "" {
+	if config := s.facts.ConfigMap(pod); config != nil && s.applier.Owns(config) {
 		return config
 	}
 	return nil
@@ -155,7 +155,7 @@ func (p *pass) checkRemoved() error {
 func (s *site) findClaims() []string {
 	var names []string
 	for key, o := range s.facts.Objects {
-		if claim, is := o.(*corev1.PersistentVolumeClaim); is && s.applier.Owns(claim) == "" {
+		if claim, is := o.(*corev1.PersistentVolumeClaim); is && s.applier.Owns(claim) {
 			names = append(names, key.Name)
 		}
 	}
@@ -171,7 +171,7 @@ func (p *pass) voters() []int32 {
 	var voters []int32
 	for _, s := range p.sites {
 		for _, o := range s.facts.Objects {
-			if config, is := o.(*corev1.ConfigMap); is && s.applier.Owns(config) == "" {
+			if config, is := o.(*corev1.ConfigMap); is && s.applier.Owns(config) {
 				voters = append(voters, model.VotersIn(config)...)
 			}
 		}

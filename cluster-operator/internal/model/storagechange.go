@@ -198,9 +198,9 @@ func KeepsClaim(s v1.Storage, claim, prefix string) bool {
 	})
 }
 
-// LogOnVolume returns why a volume can't be taken from a controller yet, "" if it can: its metadata log may be there. Before is the storage
+// WhyLogStays returns why a volume can't be taken from a controller yet, "" if it can: its metadata log may be there. Before is the storage
 // that the node is made with, and current whether its pod is ready and was made with that: a node moves its log when it starts.
-func LogOnVolume(controller, volume int32, before, wanted v1.Storage, current bool) string {
+func WhyLogStays(controller, volume int32, before, wanted v1.Storage, current bool) string {
 	switch {
 	case MetadataVolume(before) == volume:
 		return fmt.Sprintf("volume %d has the metadata log of controller %d, which moves to volume %d at the node's next restart", volume,
@@ -212,10 +212,10 @@ func LogOnVolume(controller, volume int32, before, wanted v1.Storage, current bo
 	return ""
 }
 
-// VolumeInUse returns why a volume can't be taken from a broker yet, "" if it can. Dirs are what the broker reports, known is whether it
+// WhyVolumeStays returns why a volume can't be taken from a broker yet, "" if it can. Dirs are what the broker reports, known is whether it
 // did, and cordons is whether its Kafka can keep new replicas out of a log directory: without that, a replica may be placed on the volume
 // until the broker is restarted.
-func VolumeInUse(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
+func WhyVolumeStays(broker, volume int32, dirs []kafka.LogDir, known, cordons bool) string {
 	const orForce = "or annotate the Kafka with " + v1.AnnotationSkipScaleDownCheck + ": \"true\" if its data may be lost"
 	if !known {
 		return fmt.Sprintf("the contents of volume %d of broker %d are unknown, because the broker did not answer", volume, broker)

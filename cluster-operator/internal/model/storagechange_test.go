@@ -159,7 +159,7 @@ func TestWhenAVolumeCanBeTakenFromABroker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			why := VolumeInUse(7, 1, c.dirs, c.known, c.cordons)
+			why := WhyVolumeStays(7, 1, c.dirs, c.known, c.cordons)
 			if c.why == "" {
 				g.Expect(why).To(BeEmpty())
 				return

@@ -23,11 +23,11 @@ type Holdings struct {
 	Hidden map[int32][]string
 }
 
-// Holds returns what keeps a broker from being stopped for good, or from being no broker any more; "" if it holds nothing.
+// WhyKept returns what keeps a broker from being stopped for good, or from being no broker any more; "" if it holds nothing.
 //
 // A broker that is down for good can't report its log directories, and must be able to go. It holds nothing if no partition lists it, and
 // if nothing on the brokers that stay shows that Kafka hides topics from the operator.
-func (h *Holdings) Holds(id int32) string {
+func (h *Holdings) WhyKept(id int32) string {
 	if h == nil {
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because Kafka did not answer", id)
 	}

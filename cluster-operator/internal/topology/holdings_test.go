@@ -49,6 +49,6 @@ func TestWhatKeepsABroker(t *testing.T) {
 			ContainSubstring("(it is away), nor does broker 1 (it is away, too), so it is unknown")},
 		"a broker that answers while one that stays does not": {&Holdings{Stored: none, Unheard: map[int32]string{1: "it is away"}}, BeEmpty()},
 	} {
-		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(c.holdings.Holds(2)).To(c.why) })
+		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(c.holdings.WhyKept(2)).To(c.why) })
 	}
 }

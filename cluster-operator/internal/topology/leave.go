@@ -17,7 +17,7 @@ func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node 
 		if n.Pool != pool || wanted(n.ID) {
 			continue
 		}
-		why := a.needed(n)
+		why := a.whyNeeded(n)
 		if slices.Contains(a.Away, n.Cluster) {
 			why = fmt.Sprintf("Kubernetes cluster %s, where node %d runs, can't be reached", n.Cluster, n.ID)
 		}
@@ -42,12 +42,12 @@ func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node 
 	return stay
 }
 
-// needed returns why a broker can't be stopped for good, or "".
-func (a *assignment) needed(n Node) string {
+// whyNeeded returns why a broker can't be stopped for good, or "".
+func (a *assignment) whyNeeded(n Node) string {
 	if a.Force || !n.Roles.Broker {
 		return ""
 	}
-	return a.Holdings.Holds(n.ID)
+	return a.Holdings.WhyKept(n.ID)
 }
 
 // keepRoles gives nodes that run their present roles where a change of these is not safe.
@@ -66,7 +66,7 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 		case present.Roles.Controller != spec.Roles.Controller:
 			why, voters = fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (node %d)", n.ID), true
 		case present.Roles.Broker && !spec.Roles.Broker && !a.Force:
-			why = a.Holdings.Holds(n.ID)
+			why = a.Holdings.WhyKept(n.ID)
 		}
 		if why != "" {
 			n.Roles = present.Roles
