@@ -13,8 +13,8 @@ const (
 	Proceed Decision = "Proceed"
 	// Refresh: it is the owner's from an earlier epoch of the same holder.
 	Refresh Decision = "Refresh"
-	// Claim: it is the owner's from an earlier epoch of another holder, which this one followed.
-	Claim Decision = "Claim"
+	// TakeOver: it is the owner's from an earlier epoch of another holder, which this one followed.
+	TakeOver Decision = "TakeOver"
 	// Resume: it is that of a holder before, an object of the same name that does not exist any more. The owner continues with its id, in the
 	// next epoch.
 	Resume Decision = "Resume"
@@ -38,7 +38,7 @@ const (
 // Writes reports whether the decision permits to write the object.
 func (d Decision) Writes() bool {
 	switch d {
-	case Create, Proceed, Refresh, Claim, Resume, Restore, Adopt:
+	case Create, Proceed, Refresh, TakeOver, Resume, Restore, Adopt:
 		return true
 	default:
 		return false
@@ -102,7 +102,7 @@ func marked(live *Live, o Owner, facts Facts) Decision {
 	case mine && live.Term.Epoch < o.Epoch:
 		return Refresh
 	case !mine && live.Term.Epoch < o.Epoch:
-		return Claim
+		return TakeOver
 	case !mine && followed:
 		return Resume
 	default:

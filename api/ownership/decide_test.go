@@ -53,7 +53,7 @@ func TestDecide(t *testing.T) {
 			ownership.Fenced},
 		{"ours, going away", marked(us, terminating), us, ownership.Facts{}, ownership.Wait},
 
-		{"of a holder before, in an earlier epoch", marked(owner(id, there, 1)), us, ownership.Facts{}, ownership.Claim},
+		{"of a holder before, in an earlier epoch", marked(owner(id, there, 1)), us, ownership.Facts{}, ownership.TakeOver},
 		{"of another holder, in the same epoch", marked(owner(id, there, 2)), us, ownership.Facts{}, ownership.Fenced},
 		{"of another holder, in a later epoch", marked(owner(id, there, 3)), us, ownership.Facts{}, ownership.Fenced},
 		{"of another holder, going away", marked(owner(id, there, 3), terminating), us, ownership.Facts{}, ownership.Fenced},
@@ -105,7 +105,7 @@ func TestOnlyWhatIsSurelyOursIsDeleted(t *testing.T) {
 		{ownership.Create, true, false},
 		{ownership.Proceed, true, true},
 		{ownership.Refresh, true, true},
-		{ownership.Claim, true, false},
+		{ownership.TakeOver, true, false},
 		{ownership.Resume, true, false},
 		{ownership.Restore, true, false},
 		{ownership.Adopt, true, false},

@@ -331,9 +331,9 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	return unstructured.SetNestedField(u.Object, size.String(), "spec", "resources", "requests", "storage")
 }
 
-// claim marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to carry the
-// marks. It does not change an object without the mark of its own name.
-func (a *Applier) claim(ctx context.Context, live client.Object) (Outcome, error) {
+// markForOwner marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to carry
+// the marks. It does not change an object without the mark of its own name.
+func (a *Applier) markForOwner(ctx context.Context, live client.Object) (Outcome, error) {
 	if !a.is(live, ownership.Original) {
 		return Unchanged, nil
 	}
@@ -360,7 +360,7 @@ func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, erro
 		return Unchanged, nil
 	}
 	if a.Owner != nil && !a.decide(live).Deletes() && !a.survives(live) {
-		return a.claim(ctx, live)
+		return a.markForOwner(ctx, live)
 	}
 	if !a.is(live, ownership.Original) {
 		return Left, nil

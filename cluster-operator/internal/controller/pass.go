@@ -118,7 +118,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"size of StrimziPodSets", p.checkSizes, true},
 		{"write pool statuses", p.writePools, false},
 		{"check the network provider", p.checkProvider, true},
-		{"claim other Kubernetes clusters", p.claim, false},
+		{"write anchors", p.writeAnchors, false},
 		{"services", p.services, true},
 		{"certificate authorities", p.authorities, false},
 		{"render nodes", p.render, true},
@@ -130,7 +130,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"entity operator", p.entityOperator, false},
 		{"remove what is not wanted", p.prune, false},
 		{"release KafkaTopics", p.releaseTopics, false},
-		{"release other Kubernetes clusters", p.release, false},
+		{"remove unused anchors", p.removeUnusedAnchors, false},
 		{"brokers", p.brokers, false},
 		{"certificates of listeners", p.reportRefused, false},
 	} {

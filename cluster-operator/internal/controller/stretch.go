@@ -208,9 +208,9 @@ func (p *pass) checkProvider(context.Context) error {
 			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, provider, p.Stretching.ProviderName)
 }
 
-// claim claims the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id to the
-// Kafka object, writes the planned objects into the record, and creates the anchor in each cluster.
-func (p *pass) claim(ctx context.Context) error {
+// writeAnchors prepares the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id
+// to the Kafka object, writes the planned objects into the record, and creates the anchor in each cluster.
+func (p *pass) writeAnchors(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
 	}
@@ -253,9 +253,9 @@ func (p *pass) applyCopies(ctx context.Context, s *site, in model.Input) error {
 	return nil
 }
 
-// release gives back what the Kafka does not need any more: the anchor of a Kubernetes cluster without nodes, with which all that it owns
-// goes, and the finalizer of a Kafka that is in one Kubernetes cluster again.
-func (p *pass) release(ctx context.Context) error {
+// removeUnusedAnchors removes the anchor of each Kubernetes cluster without nodes, with all that it owns, and the finalizer of a Kafka
+// that is in one Kubernetes cluster again.
+func (p *pass) removeUnusedAnchors(ctx context.Context) error {
 	if p.input.Stretch == nil {
 		return nil
 	}

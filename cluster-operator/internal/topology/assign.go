@@ -58,11 +58,11 @@ type Volume struct {
 // Assign gives each pool its nodes. Ids that run, ids in a status, and ids whose volumes exist belong to their pool, in
 // this order, and are never given to another one.
 //
-// It fails if two pools claim one id; nothing may be changed then.
+// It fails if two pools have the same id. Nothing may be changed then.
 func Assign(in Input) (Topology, error) {
 	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b PoolSpec) int { return cmp.Compare(a.Name, b.Name) })
 	a := assignment{Input: in, owner: map[int32]string{}, running: map[int32]Node{}, removed: map[int32]bool{}}
-	if err := a.claim(); err != nil {
+	if err := a.recordOwners(); err != nil {
 		return Topology{}, err
 	}
 	a.result = Topology{Namespace: in.Namespace, Name: in.Name}
@@ -102,8 +102,8 @@ type assignment struct {
 	result  Topology
 }
 
-// claim notes which ids are taken.
-func (a *assignment) claim() error {
+// recordOwners records the pool of each id that is taken. It fails if two pools have the same id.
+func (a *assignment) recordOwners() error {
 	for _, n := range a.Running {
 		if other, taken := a.owner[n.ID]; taken && other != n.Pool {
 			return fmt.Errorf("Found duplicate node ID %d in node pool %s", n.ID, n.Pool) //nolint:staticcheck // Strimzi's message
