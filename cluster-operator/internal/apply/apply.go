@@ -43,8 +43,8 @@ const (
 	Created   Outcome = "Created"
 	Changed   Outcome = "Changed"
 	Deleted   Outcome = "Deleted"
-	// Left is an obsolete object without the mark of its own name: an earlier version of the operator created it, or somebody copied it.
-	Left Outcome = "Left"
+	// Unproven is an obsolete object without the mark of its own name: an earlier version of the operator created it, or somebody copied it.
+	Unproven Outcome = "Unproven"
 )
 
 // ForeignError means that an object with a desired name belongs to another owner.
@@ -363,7 +363,7 @@ func (a *Applier) Delete(ctx context.Context, live client.Object) (Outcome, erro
 		return a.markForOwner(ctx, live)
 	}
 	if !a.is(live, ownership.Original) {
-		return Left, nil
+		return Unproven, nil
 	}
 	uid, version, owned := live.GetUID(), live.GetResourceVersion(), metav1.DeletePropagationBackground
 	if a.Orphan {

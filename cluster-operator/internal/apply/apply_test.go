@@ -265,12 +265,12 @@ func TestDelete(t *testing.T) {
 			s.made(one)
 			s.edit(func(o *corev1.ConfigMap) { o.Annotations[ownership.MarkSelf] = "ConfigMap/elsewhere/config" })
 			return s.live()
-		}, outcome: Left, stays: true},
+		}, outcome: Unproven, stays: true},
 		"what an earlier version made, or a copy of that": {judged: func(s *scene) *corev1.ConfigMap {
 			s.made(one)
 			s.edit(func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) })
 			return s.live()
-		}, outcome: Left, stays: true},
+		}, outcome: Unproven, stays: true},
 		"what an earlier version made, and this one wanted": {judged: func(s *scene) *corev1.ConfigMap {
 			s.made(one)
 			s.edit(func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) })

@@ -50,7 +50,7 @@ func (p *pass) assign(ctx context.Context) error {
 	if err := p.checkRemoved(); err != nil {
 		return err
 	}
-	if err := p.checkLeftVolumes(); err != nil {
+	if err := p.checkUnusedVolumes(); err != nil {
 		return err
 	}
 	p.status.Topology = &p.input.Topology

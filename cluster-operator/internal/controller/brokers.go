@@ -53,7 +53,7 @@ func (p *pass) brokers(ctx context.Context) error {
 		return nil
 	}
 	p.status.MetadataVersion = found.MetadataVersion.String()
-	p.unregister(ctx, to, slices.DeleteFunc(found.Brokers, func(b kafka.Node) bool { return !p.left(b) }))
+	p.unregister(ctx, to, slices.DeleteFunc(found.Brokers, func(b kafka.Node) bool { return !p.isGoneForGood(b) }))
 	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
 }
 
@@ -98,8 +98,8 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	}
 }
 
-// left reports whether a registered broker is one that is gone for good: not wanted, without a pod, and fenced.
-func (p *pass) left(b kafka.Node) bool {
+// isGoneForGood reports whether a registered broker is gone for good: not wanted, without a pod, and fenced.
+func (p *pass) isGoneForGood(b kafka.Node) bool {
 	wanted := slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return n.ID == b.ID })
 	if wanted || !b.Fenced {
 		return false

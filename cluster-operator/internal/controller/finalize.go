@@ -189,18 +189,18 @@ func (o *orphans) forget(name types.NamespacedName) {
 	delete(o.since, name)
 }
 
-// left returns the anchor that a Kafka of this name left in another Kubernetes cluster; nil if there is none, it belongs to another Kafka,
-// or it is unknown.
-func (r *Reconciler) left(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
-	left, err := anchor(ctx, m.APIReader(), name)
-	if err != nil || left == nil || left.DeletionTimestamp != nil {
+// orphanedAnchor returns the anchor that a deleted Kafka of this name has in another Kubernetes cluster; nil if there is none, or it belongs
+// to another Kafka.
+func (r *Reconciler) orphanedAnchor(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
+	orphan, err := anchor(ctx, m.APIReader(), name)
+	if err != nil || orphan == nil || orphan.DeletionTimestamp != nil {
 		return nil, err
 	}
-	holder, err := ownership.ParseHolder(left.Data[anchorHolder])
+	holder, err := ownership.ParseHolder(orphan.Data[anchorHolder])
 	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity {
 		return nil, nil // it belongs to another Kafka
 	}
-	return left, nil
+	return orphan, nil
 }
 
 // sweep deletes what a Kafka left in other Kubernetes clusters whose object was deleted without its finalizer. Only what names this very
@@ -262,8 +262,8 @@ func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.Namespace
 	if m.Status().State != clusters.Connected {
 		return sweeping{}, nil // when it returns, it wakes the Kafkas whose anchors are there
 	}
-	left, err := r.left(ctx, m, name)
-	if err != nil || left == nil {
+	orphan, err := r.orphanedAnchor(ctx, m, name)
+	if err != nil || orphan == nil {
 		return sweeping{}, err
 	}
 	if wait := r.orphans.first(name, r.Now()).Add(2 * r.Interval).Sub(r.Now()); wait > 0 {
@@ -273,8 +273,8 @@ func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.Namespace
 	if err != nil {
 		return sweeping{}, err
 	}
-	log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", left.Name)
-	err = c.Delete(ctx, left, client.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+	log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", orphan.Name)
+	err = c.Delete(ctx, orphan, client.Preconditions{UID: &orphan.UID, ResourceVersion: &orphan.ResourceVersion},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	return sweeping{found: true}, client.IgnoreNotFound(err)
 }

@@ -45,7 +45,7 @@ func (p *pass) removeNeverUsed(ctx context.Context) (stay []string, err error) {
 			if wanted[p.podOf(claim)] || claim.DeletionTimestamp != nil {
 				continue
 			}
-			outcome, err := apply.Left, error(nil)
+			outcome, err := apply.Unchanged, error(nil)
 			if p.unused(s, claim) {
 				outcome, err = s.applier.Delete(ctx, claim)
 			}

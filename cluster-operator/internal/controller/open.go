@@ -25,8 +25,8 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	for id := range p.record.Clusters {
 		concerned[id] = true
 	}
-	left := p.leftIn(ctx)
-	for _, id := range left {
+	anchored := p.anchoredClusters(ctx)
+	for _, id := range anchored {
 		concerned[id] = true
 	}
 	// Where the Kafka has something, only its record knows. Before there is one, another Kafka of this name may be anywhere.
@@ -59,9 +59,9 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	return opened
 }
 
-// leftIn returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell.
+// anchoredClusters returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell.
 // What is there is the Kafka's, whether its pools and its record say so or not.
-func (p *pass) leftIn(ctx context.Context) []string {
+func (p *pass) anchoredClusters(ctx context.Context) []string {
 	now, err := p.holder(p.kafka)
 	if err != nil {
 		return nil

@@ -49,16 +49,16 @@ func (p *pass) pruneSite(ctx context.Context, s *site) error {
 		switch outcome {
 		case apply.Deleted, apply.Changed:
 			p.wrote(s, key, outcome)
-		case apply.Left:
-			p.reportLeft(s, key, o)
+		case apply.Unproven:
+			p.reportKept(s, key, o)
 		}
 	}
 	return nil
 }
 
-// reportLeft reports once, for as long as this program runs, that an object is not wanted and stays.
-func (p *pass) reportLeft(s *site, key facts.Key, o client.Object) {
-	if _, reported := p.leftovers.LoadOrStore(o.GetUID(), true); reported {
+// reportKept reports once, for as long as this program runs, that an object is not wanted and stays.
+func (p *pass) reportKept(s *site, key facts.Key, o client.Object) {
+	if _, reported := p.reportedKept.LoadOrStore(o.GetUID(), true); reported {
 		return
 	}
 	note := fmt.Sprintf("%s %s is no longer needed, but is kept: it lacks the annotation %s with its own name, so it may be a copy that "+

@@ -35,7 +35,7 @@ func (p *pass) read(ctx context.Context) error {
 	if err := p.checkNamesakes(); err != nil {
 		return err
 	}
-	if err := p.keepLeft(ctx); err != nil {
+	if err := p.restoreOwner(ctx); err != nil {
 		return err
 	}
 	p.status.Sets = p.podSets()
@@ -45,7 +45,7 @@ func (p *pass) read(ctx context.Context) error {
 		p.restorePeers()
 		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
 	}
-	p.warnOfLeft()
+	p.warnOfNodesElsewhere()
 	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
 	if p.input.MetadataVersion == "" {
 		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)

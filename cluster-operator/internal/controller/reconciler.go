@@ -86,8 +86,8 @@ type Reconciler struct {
 	conflicts      conflicts
 	// kafkas and nodePools are the versions that this process has replaced.
 	kafkas, nodePools apply.Replaced
-	// leftovers are the uids of objects that are not wanted, and of which was reported that they stay.
-	leftovers sync.Map
+	// reportedKept are the uids of objects that are not wanted, and of which was reported that they stay.
+	reportedKept sync.Map
 	// topicOperators are the Kafkas, by namespace and name, for which this process deployed a topic operator whose KafkaTopics were not
 	// released since.
 	topicOperators sync.Map

@@ -98,7 +98,7 @@ func (p *pass) stretched() bool {
 func (p *pass) readRemotes(ctx context.Context) error {
 	p.away = map[string]away{}
 	if !p.stretched() {
-		if err := p.findLeft(ctx); err != nil || !p.forgotten {
+		if err := p.findTraces(ctx); err != nil || !p.forgotten {
 			return err
 		}
 	}

@@ -75,9 +75,9 @@ func (t traces) judge() (nodeOwner, []string) {
 	return nobodys, nil
 }
 
-// findLeft looks for objects in other Kubernetes clusters of a Kafka that is not marked as stretched. If there are some, the pass treats
+// findTraces looks for objects in other Kubernetes clusters of a Kafka that is not marked as stretched. If there are some, the pass treats
 // the Kafka as a stretched one that should return to one Kubernetes cluster; objects of an earlier Kafka make it fail.
-func (p *pass) findLeft(ctx context.Context) error {
+func (p *pass) findTraces(ctx context.Context) error {
 	t, unread, err := p.traces(ctx)
 	if err != nil {
 		return err
@@ -169,17 +169,17 @@ func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, a
 	return "", nil // it belongs to another Kafka
 }
 
-// keepLeft restores the finalizer and the owner's annotations of a Kafka with nodes in other Kubernetes clusters, even if the Kafka is
+// restoreOwner restores the finalizer and the owner's annotations of a Kafka with nodes in other Kubernetes clusters, even if the Kafka is
 // invalid.
-func (p *pass) keepLeft(ctx context.Context) error {
+func (p *pass) restoreOwner(ctx context.Context) error {
 	if !p.forgotten {
 		return nil
 	}
 	return p.writeOwner(ctx)
 }
 
-// warnOfLeft names the Kubernetes clusters with nodes of a Kafka that is not to be stretched any more.
-func (p *pass) warnOfLeft() {
+// warnOfNodesElsewhere names the Kubernetes clusters with nodes of a Kafka that is not to be stretched any more.
+func (p *pass) warnOfNodesElsewhere() {
 	if p.input.Stretch == nil || p.kafka.Annotations[v1.AnnotationStretch] == "true" {
 		return
 	}

@@ -18,39 +18,39 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// leftVolumes are the volumes that no wanted node would use, by pool, as the names of their claims.
-type leftVolumes struct {
-	// unmounted are of wanted nodes, idle of nodes that are not wanted, and poolless of pools that do not exist: an earlier Kafka left all.
+// unusedVolumes are the volumes that no wanted node would use, by pool, as the names of their claims.
+type unusedVolumes struct {
+	// unmounted are of wanted nodes, idle of nodes that are not wanted, and poolless of pools that do not exist: all belong to an earlier Kafka.
 	unmounted, idle, poolless map[string][]string
 	// reported are of nodes that left this Kafka. They had no data.
 	reported map[string][]string
 }
 
-// checkLeftVolumes looks for volumes of an earlier Kafka that the wanted nodes would not use: they would start without its data.
-func (p *pass) checkLeftVolumes() error {
+// checkUnusedVolumes looks for volumes of an earlier Kafka that the wanted nodes would not use: they would start without its data.
+func (p *pass) checkUnusedVolumes() error {
 	if p.new {
 		return nil // they have no data
 	}
-	left := p.leftVolumes()
-	for _, name := range slices.Sorted(maps.Keys(left.reported)) {
+	unused := p.unusedVolumes()
+	for _, name := range slices.Sorted(maps.Keys(unused.reported)) {
 		p.warnOf(name, "KafkaStorage", fmt.Sprintf("Nodes do not use %s of earlier nodes of their ids: .spec.storage of KafkaNodePool %s/%s "+
-			"does not have these volumes. Delete the claims if nobody needs their data", claimsIn(left.reported[name]), p.kafka.Namespace, name))
+			"does not have these volumes. Delete the claims if nobody needs their data", claimsIn(unused.reported[name]), p.kafka.Namespace, name))
 	}
 	const otherwise = "If nobody needs the data, or the volumes were removed before the earlier Kafka was deleted, delete the claims"
-	for _, name := range slices.Sorted(maps.Keys(left.unmounted)) {
+	for _, name := range slices.Sorted(maps.Keys(unused.unmounted)) {
 		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and .spec.storage of KafkaNodePool %s does not have these "+
 			"volumes, so nodes would start without their data: nothing is created. Set .spec.storage to that of the earlier Kafka, and change "+
-			"it when the nodes run. %s", claimsIn(left.unmounted[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
+			"it when the nodes run. %s", claimsIn(unused.unmounted[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
-	for _, name := range slices.Sorted(maps.Keys(left.idle)) {
+	for _, name := range slices.Sorted(maps.Keys(unused.idle)) {
 		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and KafkaNodePool %s has too few nodes to use them: nothing is "+
-			"created. Set .spec.replicas to that of the earlier Kafka, and change it when the nodes run. %s", claimsIn(left.idle[name]),
+			"created. Set .spec.replicas to that of the earlier Kafka, and change it when the nodes run. %s", claimsIn(unused.idle[name]),
 			p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
-	for _, name := range slices.Sorted(maps.Keys(left.poolless)) {
+	for _, name := range slices.Sorted(maps.Keys(unused.poolless)) {
 		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and there is no KafkaNodePool %s to use them, so nodes would "+
 			"start without their data: nothing is created. Create KafkaNodePool %[4]s, or give a renamed one this name again. %s",
-			claimsIn(left.poolless[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
+			claimsIn(unused.poolless[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
 	return nil
 }
@@ -68,9 +68,9 @@ func listOf(names []string, most int) string {
 	return text
 }
 
-// leftVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
-func (p *pass) leftVolumes() leftVolumes {
-	left := leftVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{}, poolless: p.poolless()}
+// unusedVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
+func (p *pass) unusedVolumes() unusedVolumes {
+	unused := unusedVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{}, poolless: p.poolless()}
 	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
 	for _, n := range p.known() {
 		runs[n.Pool] = true
@@ -84,9 +84,9 @@ func (p *pass) leftVolumes() leftVolumes {
 			continue
 		}
 		for _, volume := range model.Unmounted(p.podName(n), nil, s.needed, pool.Spec.Storage) {
-			claim, of := s.facts.Claim(volume+"-"+p.podName(n)), left.reported
+			claim, of := s.facts.Claim(volume+"-"+p.podName(n)), unused.reported
 			if earlier(claim, n.Pool) {
-				of = left.unmounted
+				of = unused.unmounted
 			}
 			of[n.Pool] = append(of[n.Pool], claim.Name)
 		}
@@ -96,11 +96,11 @@ func (p *pass) leftVolumes() leftVolumes {
 			claim := s.facts.Claim(name)
 			pool := claim.Labels[podset.LabelPoolName]
 			if p.input.Pools[pool] != nil && earlier(claim, pool) && !wanted[p.podOf(claim)] {
-				left.idle[pool] = append(left.idle[pool], name)
+				unused.idle[pool] = append(unused.idle[pool], name)
 			}
 		}
 	}
-	return left
+	return unused
 }
 
 // poolless returns the claims of pools that do not exist, by pool, before the first nodes are made. Later, they are of nodes that left.
