@@ -117,9 +117,9 @@ func (a *assembly) arrive(id string) {
 	}
 }
 
-// wait waits until all have arrived. When the patience of one caller ends, no caller waits for the missing ones any longer.
-func (a *assembly) wait(ctx context.Context, patience time.Duration) {
-	timer := time.NewTimer(patience)
+// wait waits until all have arrived. When the timeout of one caller ends, no caller waits for the missing ones any longer.
+func (a *assembly) wait(ctx context.Context, timeout time.Duration) {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-a.done:

@@ -65,7 +65,7 @@ func TestThoseWhoStartTogetherWaitForEachOtherButNotForLong(t *testing.T) {
 	a.arrive("east")
 	g.Expect(a.done).NotTo(BeClosed())
 	a.wait(t.Context(), time.Millisecond)
-	g.Expect(a.done).To(BeClosed(), "patience has ended, for all")
+	g.Expect(a.done).To(BeClosed(), "the timeout has ended, for all")
 	a.arrive("west")
 	a.wait(t.Context(), time.Hour)
 

@@ -71,8 +71,8 @@ type link struct {
 	base       *http.Transport
 	chain      http.RoundTripper
 	ask        identifier
-	// patience is the timeout of a request for the identity.
-	patience time.Duration
+	// timeout is that of a request for the identity.
+	timeout time.Duration
 	// expected is the identity that the server must have for other requests; set once, when the link is taken into use.
 	expected types.UID
 	// known is the dialer's generation for which the identity is known, plus 1.
@@ -92,7 +92,7 @@ type question struct {
 	err      error
 }
 
-func newLink(access Access, patience time.Duration) (*link, error) {
+func newLink(access Access, timeout time.Duration) (*link, error) {
 	server, err := url.Parse(access.Config.Host)
 	if err != nil {
 		return nil, refuse(ReasonKubeconfigInvalid, "the kubeconfig's server: %v", err)
@@ -114,7 +114,7 @@ func newLink(access Access, patience time.Duration) (*link, error) {
 	if err != nil {
 		return nil, refuse(ReasonKubeconfigInvalid, "the kubeconfig's credentials: %v", err)
 	}
-	l := &link{access: access, server: server, dialer: d, base: base, chain: chain, patience: patience}
+	l := &link{access: access, server: server, dialer: d, base: base, chain: chain, timeout: timeout}
 	if l.ask, err = askWith(&rest.Config{Host: server.Scheme + "://" + server.Host}, &http.Client{Transport: l}); err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (l *link) RoundTrip(r *http.Request) (*http.Response, error) {
 // identify requests the server's identity. If the server does not respond in time, identify closes all connections to it: a connection
 // without responses would otherwise stay in use until the operating system gives it up, a quarter of an hour later.
 func (l *link) identify(caller context.Context) (types.UID, error) {
-	ctx, cancel := context.WithTimeoutCause(caller, l.patience, fmt.Errorf("no answer within %s", l.patience))
+	ctx, cancel := context.WithTimeoutCause(caller, l.timeout, fmt.Errorf("no answer within %s", l.timeout))
 	defer cancel()
 	uid, err := l.ask.identity(ctx)
 	if err != nil && !answered(err) && ctx.Err() == nil {
@@ -178,7 +178,7 @@ func (l *link) probe(ctx context.Context) error {
 		q = &question{answered: make(chan struct{})}
 		l.asking = q
 		go func() {
-			q.err = l.compare(context.WithoutCancel(ctx)) // other callers may wait for it; l.patience bounds it, not ctx
+			q.err = l.compare(context.WithoutCancel(ctx)) // other callers may wait for it; l.timeout bounds it, not ctx
 			l.mu.Lock()
 			l.asking = nil
 			l.mu.Unlock()

@@ -27,7 +27,7 @@ func (s *silence) identity(ctx context.Context) (types.UID, error) {
 func TestASilentServerIsAskedOnceForAll(t *testing.T) {
 	g := NewWithT(t)
 	s := &silence{}
-	l := &link{ask: s, patience: quick.Interval, dialer: newDialer(), base: &http.Transport{}, server: &url.URL{Host: "silent"}}
+	l := &link{ask: s, timeout: quick.Interval, dialer: newDialer(), base: &http.Transport{}, server: &url.URL{Host: "silent"}}
 	var waiting sync.WaitGroup
 	const others = 20
 	for range others {

@@ -47,7 +47,7 @@ func newMember(ctx context.Context, id string, home bool, log logr.Logger, tell 
 	m := &Member{
 		id: id, home: home, log: log.WithValues("cluster", id), tell: tell,
 		wake: make(chan struct{}, 1), joined: make(chan struct{}), done: make(chan struct{}),
-		waits:  waits{patience: watchPatience},
+		waits:  waits{timeout: watchTimeout},
 		status: Status{ID: id, State: Joining, Since: time.Now(), Reason: ReasonStarting, Message: facts{}.judge().message},
 	}
 	m.life, m.stop = context.WithCancel(ctx)

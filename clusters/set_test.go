@@ -470,12 +470,12 @@ func TestAWatchThatNeverBeginsIsWaitedForOnce(t *testing.T) {
 	w.remotes(Remote{ID: "east", Secret: "east"})
 	w.becomes("east", Connected, "", "")
 	m := w.member("east")
-	m.waits.patience = time.Second
+	m.waits.timeout = time.Second
 	forbidden := MatchError(And(ContainSubstring("the watch of ConfigMap in namespace "+w.far+" has not begun"),
 		ContainSubstring("may not permit it")))
 	_, err := w.read(t.Context(), m)
 	w.Expect(err).To(forbidden)
-	m.waits.patience = time.Hour
+	m.waits.timeout = time.Hour
 	for range 3 {
 		_, err = w.read(t.Context(), m)
 		w.Expect(err).To(forbidden)

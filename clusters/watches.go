@@ -237,7 +237,7 @@ func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch
 		if !i.listedAll || i.listedOutage != outage {
 			return expired(), nil
 		}
-		if !i.holds(ctx.Done(), i.listed) {
+		if !i.storeHas(ctx.Done(), i.listed) {
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -272,7 +272,7 @@ func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions
 		if !listing || e.Type != watch.Bookmark || !endsInitialEvents(e.Object) {
 			return
 		}
-		if !stale || i.holds(stopped, sent) {
+		if !stale || i.storeHas(stopped, sent) {
 			i.upToDate(outage)
 		}
 		listing, sent = false, nil
@@ -302,8 +302,8 @@ func (v versions) see(how watch.EventType, o runtime.Object) {
 	}
 }
 
-// holds waits until the store holds exactly the objects that the informer received. The informer must receive nothing more meanwhile.
-func (i *informer) holds(stopped <-chan struct{}, sent versions) bool {
+// storeHas waits until the store has exactly the objects that the informer received. The informer must receive nothing more meanwhile.
+func (i *informer) storeHas(stopped <-chan struct{}, sent versions) bool {
 	const first, last = time.Millisecond, 100 * time.Millisecond
 	for pause := first; ; pause = min(2*pause, last) {
 		if i.equals(sent) {

@@ -119,12 +119,12 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 	}
 }
 
-// patience is how long a terminating pod may exceed its grace period before it is reported.
-const patience = 30 * time.Second
+// terminationSlack is how long a terminating pod may exceed its grace period before it is reported.
+const terminationSlack = 30 * time.Second
 
 // await deals with a pod that terminates: only its kubelet knows when it ended.
 func (d *Decision) await(pod *corev1.Pod, now time.Time) {
-	overdue := pod.DeletionTimestamp.Add(patience) // the timestamp includes the grace period
+	overdue := pod.DeletionTimestamp.Add(terminationSlack) // the timestamp includes the grace period
 	if now.Before(overdue) {
 		if d.CheckAt.IsZero() || overdue.Before(d.CheckAt) {
 			d.CheckAt = overdue

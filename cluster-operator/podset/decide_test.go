@@ -261,7 +261,7 @@ func TestPatienceWithTerminatingPods(t *testing.T) {
 	d, err := Decide(testSet("a"), []corev1.Pod{pod}, now.Add(10*time.Second))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(d.Problems).To(BeEmpty())
-	g.Expect(d.CheckAt).To(Equal(now.Add(patience)))
+	g.Expect(d.CheckAt).To(Equal(now.Add(terminationSlack)))
 	d, err = Decide(testSet("a"), []corev1.Pod{pod}, d.CheckAt)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(d.Problems).To(ConsistOf(ContainSubstring("its node (worker) has not confirmed that it stopped")))

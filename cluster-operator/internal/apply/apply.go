@@ -331,8 +331,8 @@ func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	return unstructured.SetNestedField(u.Object, size.String(), "spec", "resources", "requests", "storage")
 }
 
-// markForOwner marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to carry
-// the marks. It does not change an object without the mark of its own name.
+// markForOwner marks an object of an earlier holder as the owner's, and changes nothing else: it is deleted later, when it is known to
+// carry the marks. It does not change an object without the mark of its own name.
 func (a *Applier) markForOwner(ctx context.Context, live client.Object) (Outcome, error) {
 	if !a.is(live, ownership.Original) {
 		return Unchanged, nil

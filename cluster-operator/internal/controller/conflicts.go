@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// conflictPatience is how long passes end with conflicts in another Kubernetes cluster until that cluster is left out, and for how long it
+// conflictTimeout is how long passes end with conflicts in another Kubernetes cluster until that cluster is left out, and for how long it
 // is left out then.
-const conflictPatience = 10 * time.Second
+const conflictTimeout = 10 * time.Second
 
 // conflicts remembers the other Kubernetes clusters whose API server rejects the writes for a Kafka, because what was read there is not
 // what is there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in
@@ -42,8 +42,8 @@ func (c *conflicts) meet(kafka types.NamespacedName, cluster string, err error, 
 	if earlier, is := c.met[kafka][cluster]; is {
 		latest.since = earlier.since
 	}
-	if now.Sub(latest.since) >= conflictPatience {
-		latest.until = now.Add(conflictPatience)
+	if now.Sub(latest.since) >= conflictTimeout {
+		latest.until = now.Add(conflictTimeout)
 	}
 	c.met[kafka][cluster] = latest
 }

@@ -189,8 +189,8 @@ func (o *orphans) forget(name types.NamespacedName) {
 	delete(o.since, name)
 }
 
-// orphanedAnchor returns the anchor that a deleted Kafka of this name has in another Kubernetes cluster; nil if there is none, or it belongs
-// to another Kafka.
+// orphanedAnchor returns the anchor that a deleted Kafka of this name has in another Kubernetes cluster; nil if there is none, or it
+// belongs to another Kafka.
 func (r *Reconciler) orphanedAnchor(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
 	orphan, err := anchor(ctx, m.APIReader(), name)
 	if err != nil || orphan == nil || orphan.DeletionTimestamp != nil {

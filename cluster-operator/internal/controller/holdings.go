@@ -43,7 +43,8 @@ func (c *Clients) Holdings(ctx context.Context, to Connection, leave, stay []int
 	if to.Anew {
 		return c.holdings(ctx, to, leave, stay)
 	}
-	return patiently(ctx, c, to, fmt.Sprint("holdings of ", leave, " beside ", stay), func(ctx context.Context) (*topology.Holdings, error) {
+	what := fmt.Sprint("holdings of ", leave, " beside ", stay)
+	return askInBackground(ctx, c, to, what, func(ctx context.Context) (*topology.Holdings, error) {
 		return c.holdings(ctx, to, leave, stay)
 	})
 }

@@ -154,7 +154,7 @@ func (c *Clients) cluster(ctx context.Context, to Connection) (Admin, kafka.Clus
 
 // Inspect asks for the registered brokers and the metadata version.
 func (c *Clients) Inspect(ctx context.Context, to Connection) (Found, error) {
-	return patiently(ctx, c, to, "state", func(ctx context.Context) (Found, error) { return c.inspect(ctx, to) })
+	return askInBackground(ctx, c, to, "state", func(ctx context.Context) (Found, error) { return c.inspect(ctx, to) })
 }
 
 func (c *Clients) inspect(ctx context.Context, to Connection) (Found, error) {
@@ -189,7 +189,8 @@ func (c *Clients) MoveMetadataVersion(ctx context.Context, to Connection, level 
 
 // LogDirs asks each broker for its log directories.
 func (c *Clients) LogDirs(ctx context.Context, to Connection, brokers []int32) (map[int32][]kafka.LogDir, error) {
-	return patiently(ctx, c, to, fmt.Sprint("log directories of ", brokers), func(ctx context.Context) (map[int32][]kafka.LogDir, error) {
+	what := fmt.Sprint("log directories of ", brokers)
+	return askInBackground(ctx, c, to, what, func(ctx context.Context) (map[int32][]kafka.LogDir, error) {
 		admin, _, err := c.cluster(ctx, to)
 		if err != nil {
 			return nil, err

@@ -49,8 +49,8 @@ func (p *pass) nodes(ctx context.Context) error {
 		return err
 	}
 	for _, node := range p.input.Topology.Nodes() {
-		why, held := p.input.Endpoints.Hold[node.ID]
-		if held && !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node.ID }) {
+		why, delayed := p.input.Endpoints.Delayed[node.ID]
+		if delayed && !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node.ID }) {
 			p.log.Info("Delaying the start of a node", "node", node.ID, "waitsFor", why)
 			p.waits(node.Pool, "node %d (%s)", node.ID, why)
 		}

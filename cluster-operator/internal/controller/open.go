@@ -59,8 +59,8 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	return opened
 }
 
-// anchoredClusters returns the Kubernetes clusters that hold an anchor of this Kafka, or of an earlier one of its name here, as far as caches tell.
-// What is there is the Kafka's, whether its pools and its record say so or not.
+// anchoredClusters returns the Kubernetes clusters with an anchor of this Kafka, or of an earlier one of its name here, as far as caches
+// tell. What is there is the Kafka's, whether its pools and its record say so or not.
 func (p *pass) anchoredClusters(ctx context.Context) []string {
 	now, err := p.holder(p.kafka)
 	if err != nil {

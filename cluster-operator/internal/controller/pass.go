@@ -63,8 +63,8 @@ type pass struct {
 	// API versions of clusters with nodes that it planned them by.
 	planned bool
 	served  map[string][]string
-	// hold are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
-	hold map[int32]string
+	// delayed are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
+	delayed map[int32]string
 	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their
 	// previous ones.
 	custom  []pki.Listener

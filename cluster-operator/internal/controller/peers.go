@@ -64,7 +64,7 @@ func (p *pass) peers(ctx context.Context) error {
 		p.input.Stretch.Ending = true
 		return nil
 	}
-	p.hold = reach.Hold
+	p.delayed = reach.Delayed
 	p.holdFirstElsewhere()
 	for _, waits := range reach.Waits {
 		p.log.Info("Nodes wait for addresses", "waitsFor", waits)
@@ -93,8 +93,8 @@ func (p *pass) holdFirstElsewhere() {
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if why != "" && n.Cluster != topology.Home && !n.Roles.Controller && p.hold[n.ID] == "" {
-			p.hold[n.ID] = why
+		if why != "" && n.Cluster != topology.Home && !n.Roles.Controller && p.delayed[n.ID] == "" {
+			p.delayed[n.ID] = why
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (p *pass) rememberEndpoints(world model.World) {
 		in.Topology.Pools = slices.DeleteFunc(slices.Clone(in.Topology.Pools), func(t topology.Pool) bool { return t.Cluster != s.cluster })
 		there := model.ResolveEndpoints(in, model.World{
 			Services: map[string]map[string]*corev1.Service{s.cluster: world.Services[s.cluster]}, KubernetesNodes: world.KubernetesNodes,
-			Configs: world.Configs, Now: world.Now, Patience: world.Patience,
+			Configs: world.Configs, Now: world.Now, AddressTimeout: world.AddressTimeout,
 		})
 		r.Listeners, r.Bootstrap = there.Listeners, there.Bootstrap
 		p.record.Clusters[s.cluster] = r

@@ -52,7 +52,7 @@ func (p *pass) services(ctx context.Context) error {
 	p.input.Endpoints.Keep = map[int32]bool{}
 	p.keepUnaddressed()
 	p.keepRetyped()
-	maps.Copy(p.input.Endpoints.Hold, p.hold)
+	maps.Copy(p.input.Endpoints.Delayed, p.delayed)
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
 		if err := p.writeRecord(ctx); err != nil {
@@ -112,8 +112,8 @@ func (p *pass) notReady(listener string) string {
 	return fmt.Sprintf("Listener %s is not reachable yet: %s", listener, p.input.Endpoints.Waiting[listener])
 }
 
-// patient reports whether nodes still wait for what a listener waits for.
-func (p *pass) patient(listener string) bool {
+// stillWaits reports whether nodes still wait for what a listener waits for.
+func (p *pass) stillWaits(listener string) bool {
 	message := p.notReady(listener)
 	for _, c := range p.kafka.Status.Conditions {
 		since, err := time.Parse(time.RFC3339Nano, c.LastTransitionTime)
@@ -128,7 +128,7 @@ func (p *pass) patient(listener string) bool {
 // are reached: without it, they would cut clients off.
 func (p *pass) keepRetyped() {
 	for listener, nodes := range p.input.Endpoints.Retyped {
-		if p.input.Endpoints.Waiting[listener] == "" || !p.patient(listener) {
+		if p.input.Endpoints.Waiting[listener] == "" || !p.stillWaits(listener) {
 			continue
 		}
 		for _, l := range p.listed {
@@ -146,11 +146,11 @@ func (p *pass) keepRetyped() {
 func (p *pass) keepUnaddressed() {
 	inUse := len(p.record.Peers) > 0 || p.startedElsewhere()
 	for _, l := range p.listed {
-		why, unknown := p.input.Endpoints.Hold[l.Node.ID]
+		why, unknown := p.input.Endpoints.Delayed[l.Node.ID]
 		pod := p.pod(l.Node)
 		unknown = unknown && pod != nil && pod.DeletionTimestamp == nil && podset.IsReady(pod)
-		if held := p.hold[l.Node.ID]; held != "" && inUse {
-			why, unknown = held, true
+		if waitsFor := p.delayed[l.Node.ID]; waitsFor != "" && inUse {
+			why, unknown = waitsFor, true
 		}
 		if unknown && p.config(l.Node) == nil {
 			p.log.Info("Keeping a node as it is until its addresses are known", "node", l.Node.ID, "waitsFor", why)
@@ -164,7 +164,7 @@ func (p *pass) keepUnaddressed() {
 func (p *pass) world(ctx context.Context) (model.World, error) {
 	world := model.World{
 		Services: map[string]map[string]*corev1.Service{}, KubernetesNodes: map[int32]*corev1.Node{}, Configs: map[string]*corev1.ConfigMap{},
-		Now: p.Now(), Patience: p.AddressTimeout,
+		Now: p.Now(), AddressTimeout: p.AddressTimeout,
 	}
 	for _, s := range p.sites {
 		world.Services[s.cluster] = map[string]*corev1.Service{}

@@ -13,8 +13,8 @@ import (
 const (
 	firstSilence   = 10 * time.Second
 	longestSilence = 2 * time.Minute
-	// patience is how long a pass waits for brokers. They have more time to answer: the next pass takes the answer.
-	patience = 2 * time.Second
+	// answerTimeout is how long a pass waits for brokers. They have more time to answer: the next pass takes the answer.
+	answerTimeout = 2 * time.Second
 	// answersLast is how long after an answer a pass may still take it.
 	answersLast = 30 * time.Second
 )
@@ -56,9 +56,10 @@ func (q *question) outdated(now time.Time) bool {
 	}
 }
 
-// patiently asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two seconds
-// the pass continues without the answer, and the next pass uses it. Brokers that did not answer at all are not asked again for a while.
-func patiently[T any](ctx context.Context, c *Clients, to Connection, what string,
+// askInBackground asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two
+// seconds the pass continues without the answer, and the next pass uses it. Brokers that did not answer at all are not asked again for a
+// while.
+func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what string,
 	ask func(context.Context) (T, error)) (found T, err error) {
 	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
 		return found, err
@@ -71,10 +72,10 @@ func patiently[T any](ctx context.Context, c *Clients, to Connection, what strin
 		return found, c.silent.note(to.Kafka, q.err, c.Now())
 	case <-ctx.Done():
 		return found, ctx.Err() // the operator is stopping: this is no evidence about the brokers
-	case <-c.After(patience):
+	case <-c.After(answerTimeout):
 		err := c.silent.last(to.Kafka)
 		if err == nil {
-			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, patience)
+			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)
 		}
 		return found, &SilentError{err, to.Config.RequestTimeout}
 	}

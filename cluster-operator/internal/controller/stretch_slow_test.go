@@ -28,12 +28,13 @@ func TestASlowKubernetesClusterHoldsUpNoOtherOne(t *testing.T) {
 		w.pass()
 	}()
 	for cluster, node := range map[string]string{"central": "my-cluster-central-0", "west": "my-cluster-west-2"} {
-		w.Eventually(func() string { return w.setting(cluster, node, "log.retention.hours") }).WithTimeout(patience).Should(Equal("1"), cluster)
+		w.Eventually(func() string { return w.setting(cluster, node, "log.retention.hours") }).WithTimeout(answerTimeout).
+			Should(Equal("1"), cluster)
 	}
 	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).NotTo(Equal("1"))
 	w.Expect(done).NotTo(BeClosed())
 	close(answers)
-	w.Eventually(done).WithTimeout(patience).Should(BeClosed())
+	w.Eventually(done).WithTimeout(answerTimeout).Should(BeClosed())
 	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
@@ -165,18 +166,18 @@ func TestACacheThatStaysBehindHoldsUpNoOtherKubernetesCluster(t *testing.T) {
 		w.Expect(w.pass().RequeueAfter).To(Equal(conflictDelay))
 	}
 	behind()
-	w.now = w.now.Add(conflictPatience - time.Second)
+	w.now = w.now.Add(conflictTimeout - time.Second)
 	behind()
 	w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(BeEmpty())
 	w.now = w.now.Add(time.Second)
 	for range 2 { // it is tried again
 		behind()
-		w.Expect(w.pass().RequeueAfter).To(BeNumerically("<=", conflictPatience))
+		w.Expect(w.pass().RequeueAfter).To(BeNumerically("<=", conflictTimeout))
 		w.Expect(w.ready()).To(And(HaveField("Reason", "ClusterFailed"),
 			HaveField("Message", ContainSubstring("In cluster 'east': what is there is not what the operator reads"))))
 		w.Expect(w.setting("central", "my-cluster-central-0", "log.retention.hours")).To(Equal("1"))
 		w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
-		w.now = w.now.Add(conflictPatience)
+		w.now = w.now.Add(conflictTimeout)
 	}
 	east.cache = nil
 	w.settle()

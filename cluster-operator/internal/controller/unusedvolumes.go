@@ -20,7 +20,8 @@ import (
 
 // unusedVolumes are the volumes that no wanted node would use, by pool, as the names of their claims.
 type unusedVolumes struct {
-	// unmounted are of wanted nodes, idle of nodes that are not wanted, and poolless of pools that do not exist: all belong to an earlier Kafka.
+	// unmounted are of wanted nodes, idle of nodes that are not wanted, and poolless of pools that do not exist. All belong to an earlier
+	// Kafka.
 	unmounted, idle, poolless map[string][]string
 	// reported are of nodes that left this Kafka. They had no data.
 	reported map[string][]string
@@ -70,7 +71,8 @@ func listOf(names []string, most int) string {
 
 // unusedVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
 func (p *pass) unusedVolumes() unusedVolumes {
-	unused := unusedVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{}, poolless: p.poolless()}
+	unused := unusedVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{},
+		poolless: p.poolless()}
 	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
 	for _, n := range p.known() {
 		runs[n.Pool] = true

@@ -22,8 +22,8 @@ import (
 // Reason is that of Ready=False on a misplaced object. Source: docs/decisions/misplaced.md.
 const Reason = "RemoteClusterNotSupported"
 
-// patience is the age at which an object without conditions counts as not reconciled by another operator.
-const patience = time.Minute
+// unreconciledAge is the age at which an object without conditions counts as not reconciled by another operator.
+const unreconciledAge = time.Minute
 
 // kinds are the kinds of the group kafka.strimzi.io that are reconciled in the central Kubernetes cluster only.
 var kinds = []string{"Kafka", "KafkaNodePool", "KafkaConnect", "KafkaBridge", "KafkaMirrorMaker2"}
@@ -106,7 +106,7 @@ func (s stretched) judge(o *unstructured.Unstructured, now time.Time) (changed b
 	case !belongs && ours:
 		unstructured.RemoveNestedField(o.Object, "status", "conditions")
 		return true
-	case !belongs || !ours && now.Sub(o.GetCreationTimestamp().Time) < patience:
+	case !belongs || !ours && now.Sub(o.GetCreationTimestamp().Time) < unreconciledAge:
 		return false
 	}
 	message := fmt.Sprintf("Kafka %s is stretched over several Kubernetes clusters, and no operator reconciles a %s in this one: "+

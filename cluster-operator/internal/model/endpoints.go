@@ -26,10 +26,10 @@ type World struct {
 	Configs map[string]*corev1.ConfigMap
 	// Away are the ids of the Kubernetes clusters of which nothing is known now. No listener waits for addresses there.
 	Away []string
-	// Now is the time, and Patience how long a node that is not there yet waits for its addresses since their Services were made. Then
-	// it is started without: a load balancer that never comes must not keep everything else from working.
-	Now      time.Time
-	Patience time.Duration
+	// Now is the time, and AddressTimeout how long a node that is not there yet waits for its addresses since their Services were made.
+	// Then it is started without: a load balancer that never comes must not keep everything else from working.
+	Now            time.Time
+	AddressTimeout time.Duration
 }
 
 // knownKey identifies a listener among the endpoints of a node. An address of another type is another one.
@@ -70,20 +70,20 @@ func (w World) retyped(l v1.Listener, pod string) bool {
 	return other
 }
 
-// patient reports whether a node waits on for the address of a Service.
-func (w World) patient(cluster, service string) bool {
+// stillWaits reports whether a node waits on for the address of a Service.
+func (w World) stillWaits(cluster, service string) bool {
 	s := w.Services[cluster][service]
-	return s == nil || w.Now.Sub(s.CreationTimestamp.Time) < w.Patience
+	return s == nil || w.Now.Sub(s.CreationTimestamp.Time) < w.AddressTimeout
 }
 
 // ResolveEndpoints finds out what nodes advertise. A listener some of whose addresses are not there yet is waiting.
 func ResolveEndpoints(in Input, world World) Endpoints {
 	c := &cluster{in}
 	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{},
-		Balancers: map[string]map[string]Endpoint{}, Hold: map[int32]string{}, Retyped: map[string][]int32{}}
+		Balancers: map[string]map[string]Endpoint{}, Delayed: map[int32]string{}, Retyped: map[string][]int32{}}
 	for _, l := range c.spec().Listeners {
 		at := map[int32]Endpoint{}
-		balancers, missing, patient := c.balancers(l, world)
+		balancers, missing, stillWaits := c.balancers(l, world)
 		e.Balancers[l.Name] = balancers
 		if missing != "" {
 			e.Waiting[l.Name] = missing
@@ -94,9 +94,9 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 			if retyped {
 				e.Retyped[l.Name] = append(e.Retyped[l.Name], n.ID)
 			}
-			if _, advertises := world.known(l, c.podName(n)); patient && !advertises && !retyped {
+			if _, advertises := world.known(l, c.podName(n)); stillWaits && !advertises && !retyped {
 				// The certificates of all nodes are for the load balancer, too: it would restart a node again when it gets its address.
-				e.Hold[n.ID] = missing
+				e.Delayed[n.ID] = missing
 				continue
 			}
 			if waiting == "" {
@@ -108,8 +108,8 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 			}
 			if before, known := world.known(l, c.podName(n)); known {
 				at[n.ID] = before
-			} else if l.Type != v1.ListenerInternal && world.patient(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
-				e.Hold[n.ID] = waiting
+			} else if l.Type != v1.ListenerInternal && world.stillWaits(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
+				e.Delayed[n.ID] = waiting
 			}
 		}
 		e.Listeners[l.Name] = at
@@ -119,8 +119,8 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 }
 
 // balancers returns the load balancers where clients of a listener begin, by Kubernetes cluster: one that has no address keeps the one that
-// it had. missing is what one of them waits for, and patient whether nodes wait for it because it never had an address.
-func (c *cluster) balancers(l v1.Listener, world World) (balancers map[string]Endpoint, missing string, patient bool) {
+// it had. missing is what one of them waits for, and stillWaits whether nodes wait for it because it never had an address.
+func (c *cluster) balancers(l v1.Listener, world World) (balancers map[string]Endpoint, missing string, stillWaits bool) {
 	if l.Type != v1.ListenerLoadBalancer || !hasBootstrap(l) {
 		return nil, "", false
 	}
@@ -138,13 +138,13 @@ func (c *cluster) balancers(l v1.Listener, world World) (balancers map[string]En
 		host := ingressHost(world.Services[cluster][service], was.Host)
 		if host == "" {
 			missing = "Service " + service + " has no load balancer address yet"
-			patient = patient || was.Host == "" && world.patient(cluster, service)
+			stillWaits = stillWaits || was.Host == "" && world.stillWaits(cluster, service)
 		}
 		if host = cmp.Or(host, was.Host); host != "" {
 			balancers[cluster] = Endpoint{host, l.Port}
 		}
 	}
-	return balancers, missing, patient
+	return balancers, missing, stillWaits
 }
 
 // advertise returns what a node advertises on a listener, or what that waits for.

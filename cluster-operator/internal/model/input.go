@@ -100,8 +100,8 @@ type Endpoints struct {
 	Balancers map[string]map[string]Endpoint
 	// Waiting maps a listener's name to what it waits for.
 	Waiting map[string]string
-	// Hold maps a node that is not started yet to what it waits for.
-	Hold map[int32]string
+	// Delayed maps a node that is not started yet to what it waits for.
+	Delayed map[int32]string
 	// Retyped maps a listener's name to the nodes that run with another type of it.
 	Retyped map[string][]int32
 	// Keep are running nodes whose manifests and certificates stay as they are while an address of theirs is unknown: their ConfigMap is

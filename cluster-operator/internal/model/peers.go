@@ -33,8 +33,8 @@ type Reach struct {
 	Names map[int32][]string
 	// Waits lists what a change of Peers waits for, sorted.
 	Waits []string
-	// Hold are nodes that can't be started yet, and what each waits for.
-	Hold map[int32]string
+	// Delayed are nodes that can't be started yet, and what each waits for.
+	Delayed map[int32]string
 }
 
 // ResolvePeers decides which endpoints nodes advertise to each other. All changes apply together, so that each node restarts once, and only
@@ -43,7 +43,7 @@ type Reach struct {
 //
 // A node whose endpoints are unknown keeps its current ones.
 func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map[int32]Found) Reach {
-	r := Reach{Peers: Peers{}, Names: map[int32][]string{}, Hold: map[int32]string{}}
+	r := Reach{Peers: Peers{}, Names: map[int32][]string{}, Delayed: map[int32]string{}}
 	wanted := Peers{}
 	ready := true
 	for _, n := range nodes {
@@ -57,7 +57,7 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 		case at == nil:
 			// One that exists has addresses that other Kubernetes clusters don't know, and controllers are in the configuration of all nodes.
 			ready = ready && !f.Exists && !n.Roles.Controller
-			r.Hold[n.ID] = f.Waits
+			r.Delayed[n.ID] = f.Waits
 			r.Waits = append(r.Waits, f.Waits)
 			continue
 		case f.Exists && !within(hosts(at), hosts(inUse[n.ID])) && !f.Certified:
@@ -78,8 +78,8 @@ func ResolvePeers(kafka *v1.Kafka, nodes []topology.Node, inUse Peers, found map
 		}
 	}
 	for _, n := range nodes {
-		if r.Peers[n.ID] == nil && r.Hold[n.ID] == "" {
-			r.Hold[n.ID] = "the addresses of all nodes: " + strings.Join(r.Waits, "; ")
+		if r.Peers[n.ID] == nil && r.Delayed[n.ID] == "" {
+			r.Delayed[n.ID] = "the addresses of all nodes: " + strings.Join(r.Waits, "; ")
 		}
 	}
 	return r

@@ -17,20 +17,20 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 	c := func(host string) map[string]Endpoint { return at(ControllerPortName, host) }
 	b := func(host string) map[string]Endpoint { return at(ReplicationPortName, host) }
 	for _, test := range []struct {
-		name  string
-		inUse Peers
-		found map[int32]Found
-		peers Peers
-		hold  []int32
+		name    string
+		inUse   Peers
+		found   map[int32]Found
+		peers   Peers
+		delayed []int32
 	}{
-		{name: "nothing is known yet: nobody starts", found: map[int32]Found{}, peers: Peers{}, hold: []int32{0, 1}},
+		{name: "nothing is known yet: nobody starts", found: map[int32]Found{}, peers: Peers{}, delayed: []int32{0, 1}},
 		{
 			name:  "a broker's address is known, a controller's is not: nobody starts",
-			found: map[int32]Found{1: {Endpoints: b("b")}}, peers: Peers{}, hold: []int32{0, 1},
+			found: map[int32]Found{1: {Endpoints: b("b")}}, peers: Peers{}, delayed: []int32{0, 1},
 		},
 		{
 			name:  "a new broker waits for its own address alone",
-			found: map[int32]Found{0: {Endpoints: c("a")}}, peers: Peers{0: c("a")}, hold: []int32{1},
+			found: map[int32]Found{0: {Endpoints: c("a")}}, peers: Peers{0: c("a")}, delayed: []int32{1},
 		},
 		{
 			name:  "all are known at first: all start",
@@ -52,25 +52,25 @@ func TestWhichAddressesNodesAdvertiseToEachOther(t *testing.T) {
 		},
 		{
 			name:  "a node that runs and has no address for others keeps all from changing",
-			found: map[int32]Found{0: {Exists: true, Certified: true, Endpoints: c("a")}, 1: {Exists: true}}, peers: Peers{}, hold: []int32{0, 1},
+			found: map[int32]Found{0: {Exists: true, Certified: true, Endpoints: c("a")}, 1: {Exists: true}}, peers: Peers{}, delayed: []int32{0, 1},
 		},
 		{
 			name: "an endpoint for only some of the ports is none", inUse: Peers{0: c("a")},
 			found: map[int32]Found{0: {Exists: true, Endpoints: c("a")}, 1: {Endpoints: at("tcp-other", "b")}}, peers: Peers{0: c("a")},
-			hold: []int32{1},
+			delayed: []int32{1},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
 			r := ResolvePeers(kafka, []topology.Node{controller, broker}, test.inUse, test.found)
 			g.Expect(r.Peers).To(Equal(test.peers))
-			var hold []int32
+			var delayed []int32
 			for _, n := range []int32{0, 1} {
-				if _, held := r.Hold[n]; held {
-					hold = append(hold, n)
+				if _, is := r.Delayed[n]; is {
+					delayed = append(delayed, n)
 				}
 			}
-			g.Expect(hold).To(Equal(test.hold))
+			g.Expect(delayed).To(Equal(test.delayed))
 			// The certificate has a node's host before the node advertises it.
 			for id, f := range test.found {
 				for _, e := range f.Endpoints {
@@ -151,7 +151,7 @@ func TestOnlyANewHostWaitsForCertificates(t *testing.T) {
 				g.Expect(does).To(Equal(known))
 				g.Expect(advertised).To(Equal(wanted))
 			}
-			g.Expect(e.Hold).To(BeEmpty())
+			g.Expect(e.Delayed).To(BeEmpty())
 			if waits {
 				g.Expect(e.Waiting).To(HaveKeyWithValue("inside", ContainSubstring("its address for other clusters is unknown")))
 			} else {

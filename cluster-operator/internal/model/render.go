@@ -48,8 +48,8 @@ func Render(in Input, live map[string]Live) (Result, error) {
 			continue
 		}
 		p.Nodes = slices.DeleteFunc(slices.Clone(p.Nodes), func(n topology.Node) bool {
-			_, hold := in.Endpoints.Hold[n.ID]
-			return hold && live[c.podName(n)].Pod == nil
+			_, delayed := in.Endpoints.Delayed[n.ID]
+			return delayed && live[c.podName(n)].Pod == nil
 		})
 		manifests, err := c.manifests(p, live)
 		if err != nil {

@@ -81,7 +81,7 @@ func rich(t *testing.T) Input {
 
 // richWorld returns the Services of the input as Kubernetes completes them, with all addresses.
 func richWorld(in Input) World {
-	w := World{Services: map[string]map[string]*corev1.Service{topology.Home: {}}, Now: time.Unix(1000, 0), Patience: time.Minute}
+	w := World{Services: map[string]map[string]*corev1.Service{topology.Home: {}}, Now: time.Unix(1000, 0), AddressTimeout: time.Minute}
 	for i, s := range Services(in) {
 		s.Spec.Ports[0].NodePort = int32(31000 + i)
 		s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: fmt.Sprintf("192.0.2.%d", i)}}
@@ -382,7 +382,7 @@ func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
 	without.Services[topology.Home]["my-cluster-brokers-lb-1"].Status.LoadBalancer.Ingress = nil
 	e := ResolveEndpoints(in, without)
 	g.Expect(e.Waiting).To(HaveKey("lb"))
-	g.Expect(slices.Collect(maps.Keys(e.Hold))).To(Equal([]int32{1}))
+	g.Expect(slices.Collect(maps.Keys(e.Delayed))).To(Equal([]int32{1}))
 
 	// A running node keeps the address that it advertised.
 	in.Endpoints = ResolveEndpoints(in, full)
@@ -391,14 +391,14 @@ func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
 		without.Configs[m.Config.Name] = m.Config
 	}
 	again := ResolveEndpoints(in, without)
-	g.Expect(again.Hold).To(BeEmpty())
+	g.Expect(again.Delayed).To(BeEmpty())
 	g.Expect(again.Listeners["lb"]).To(Equal(in.Endpoints.Listeners["lb"]))
 
 	// A node that waited long enough starts without the listener.
 	without.Configs = nil
 	without.Now = without.Now.Add(2 * time.Minute)
 	late := ResolveEndpoints(in, without)
-	g.Expect(late.Hold).To(BeEmpty())
+	g.Expect(late.Delayed).To(BeEmpty())
 	in.Endpoints = late
 	config := render(t, in, nil).Manifests[1].Config.Data["server.config"]
 	g.Expect(config).NotTo(ContainSubstring("LB-9095"))
