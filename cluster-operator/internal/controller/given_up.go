@@ -10,8 +10,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// giveUp forgets Kubernetes clusters that are lost for good: they are not listed any more, and the user gives up their nodes and volumes by
-// an annotation. Of one that is not listed and still counts, it says what that takes.
+// giveUp drops Kubernetes clusters that are no longer listed and that the user gave up by an annotation. For others that are not listed, it
+// reports what is missing.
 func (p *pass) giveUp(ctx context.Context) {
 	if p.Stretching == nil {
 		return

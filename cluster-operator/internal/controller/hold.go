@@ -60,7 +60,7 @@ func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*
 	})
 }
 
-// elseHold does a step. If that fails, holdVolumes follows: the pass ends before its own step for that, and renews certificates.
+// elseHold runs step. If step fails, the pass won't reach holdVolumes, so it is run here.
 func (p *pass) elseHold(step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)

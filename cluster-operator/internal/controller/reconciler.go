@@ -177,7 +177,7 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 // cluster that was lost or is back.
 func (p *pass) report(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting // that is how a deletion goes on
+	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting // a pending deletion is not a failure
 	p.Metrics.Reconciled(metrics.Pass{Namespace: name.Namespace, Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
@@ -242,7 +242,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	}
 	noted := p.noteEarlierTopicOperator(ctx)
 	if noted != nil {
-		p.log.Info("Failed to note that the Kafka has a topic operator", "error", noted.Error())
+		p.log.Info("Failed to record that the Kafka has a topic operator", "error", noted.Error())
 	}
 	r.conflicts.end(client.ObjectKeyFromObject(kafka), r.Now())
 	p.figures.Paused = true
@@ -252,7 +252,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 		return reconcile.Result{}, err
 	}
 	if unread != nil {
-		p.log.Info("Failed to hold nodes in an unreadable Kubernetes cluster", "error", unread.Error())
+		p.log.Info("Failed to hold the nodes in a Kubernetes cluster that can't be read", "error", unread.Error())
 	}
 	if unread != nil || noted != nil || len(p.away) > 0 {
 		return reconcile.Result{RequeueAfter: pausedRetry}, nil

@@ -78,7 +78,8 @@ func (p *pass) recall() {
 	}
 }
 
-// writeRecord writes what the other Kubernetes clusters hold, or will hold. Of one that is away, what was known stays.
+// writeRecord writes what the other Kubernetes clusters hold, or will hold. An unreachable cluster keeps its last
+// record.
 func (p *pass) writeRecord(ctx context.Context) error {
 	p.forgetAddresses()
 	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Names: p.record.Names,

@@ -149,8 +149,8 @@ func (p *pass) recordedNodes() (in []string, of types.UID, err error) {
 	return in, r.Kafka, nil
 }
 
-// anchoredBy returns the Kafka object that the anchor in a Kubernetes cluster names, "" if there is no anchor of this central cluster. A
-// Kafka that was accepted is content with the cache.
+// anchoredBy returns the Kafka object that the anchor in a Kubernetes cluster names, "" if there is no anchor of this central cluster. For
+// an accepted Kafka, the cache is enough.
 func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, accepted bool) (types.UID, error) {
 	if s := m.Status(); s.State != clusters.Connected {
 		return "", fmt.Errorf("it is not connected: %s", s.Message)

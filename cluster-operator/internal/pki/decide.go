@@ -148,8 +148,8 @@ func (a *authority) missingGenerations(w *world) (missing []string) {
 	return missing
 }
 
-// startsAt0 reports whether a generation that a user's Secret lacks counts as 0, as in Strimzi: it is known that no node has had another.
-// A replaced CA then needs the annotation, as it does beside a 0.
+// startsAt0 reports whether a missing generation counts as 0, as in Strimzi. It does only if it is known that no node had another one. A
+// replaced CA then needs the annotation, as it does beside a 0.
 func (w *world) startsAt0(secret *corev1.Secret, annotation string, seen int) bool {
 	_, set := secret.Annotations[annotation]
 	return !set && seen <= 0 && w.podsKnown && !slices.ContainsFunc(w.leaves, func(l *leaf) bool { return l.unknown })

@@ -81,8 +81,7 @@ func (l Listener) choose(held []Pair, windows schedule, now time.Time) (choice, 
 	return kept, true
 }
 
-// serve decides what nodes serve on listeners with certificates of their users', and puts it into the Secrets of those that have such
-// listeners.
+// serve chooses the certificate of each custom listener and writes it to the nodes' Secrets.
 func (r *Result) serve(in *Input, w *world, windows schedule) {
 	r.Listeners = map[string]Pair{}
 	files := map[string][]byte{}

@@ -49,7 +49,7 @@ func poolReadiness(in Input, pool string, lost *Problem) v1.Condition {
 	return in.nodes("KafkaNodePool", pool)
 }
 
-// blocked returns the change of a pool that was not made, nil if there is none: rather one that only a user can bring on.
+// blocked returns the change that was not made for a pool, or nil. It prefers one that waits for a user.
 func blocked(in Input, pool string) (found *Problem) {
 	for i, w := range in.Warnings {
 		if w.Blocks && w.Pool == pool && (found == nil || w.Stalled && !found.Stalled) {

@@ -14,7 +14,7 @@ const (
 	defaultRenewalDays  = 30
 )
 
-// authorities checks who may do what, and how certificates are renewed.
+// authorities checks authorization, and the issuer and the renewal of each CA.
 func (f *findings) authorities() {
 	f.authorization()
 	for _, ca := range []struct {
