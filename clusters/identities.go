@@ -28,7 +28,7 @@ func (c claims) judge(id string, found, expected types.UID) error {
 	}
 	if expected != "" && expected != found {
 		return refuse(ReasonIdentityChanged,
-			"the credentials lead to another cluster than before: its identity (uid of the namespace kube-system) is %s, want %s",
+			"the credentials point to another cluster than before: its identity (uid of the namespace kube-system) is %s, want %s",
 			found, expected)
 	}
 	if c.held[id] == found {
@@ -37,7 +37,7 @@ func (c claims) judge(id string, found, expected types.UID) error {
 	for _, others := range []map[string]types.UID{c.held, c.sighted} {
 		for _, other := range slices.Sorted(maps.Keys(others)) {
 			if other != id && others[other] == found {
-				return refuse(ReasonSameCluster, "the credentials lead to the same cluster as those of %s (uid of the namespace kube-system: %s)",
+				return refuse(ReasonSameCluster, "the credentials point to the same cluster as those of %s (uid of the namespace kube-system: %s)",
 					other, found)
 			}
 		}

@@ -172,7 +172,7 @@ func TestABrokenKubeconfigLeavesTheEarlierOneInUse(t *testing.T) {
 		{written(t, func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://127.0.0.1:1" }), ReasonNoAnswer,
 			"connection refused"},
 		{powerless, ReasonCredentialsRefused, "need the right to get the namespace kube-system"},
-		{elsewhere, ReasonIdentityChanged, "lead to another cluster than before"},
+		{elsewhere, ReasonIdentityChanged, "point to another cluster than before"},
 	} {
 		w.secret("east", c.kubeconfig)
 		w.becomes("east", Connected, c.reason, c.message)

@@ -40,5 +40,5 @@ func (w *waits) read(ctx context.Context, what string, do func(context.Context) 
 		return err
 	}
 	w.vain.Store(what, true)
-	return fmt.Errorf("the watch of %s has not begun, the credentials may not permit it: %w", what, err)
+	return fmt.Errorf("the watch of %s has not begun: the credentials may not permit it: %w", what, err)
 }

@@ -134,12 +134,12 @@ func why(d ownership.Decision, o client.Object) string {
 	case ownership.Copied:
 		return copied(o)
 	}
-	return "it carries no mark of an owner"
+	return "it has no ownership annotations"
 }
 
 // copied describes a copy.
 func copied(o client.Object) string {
-	return "its marks are those of " + o.GetAnnotations()[ownership.MarkSelf]
+	return "its ownership annotations name " + o.GetAnnotations()[ownership.MarkSelf] + ", so it is a copy"
 }
 
 // manager is the name under which the API server knows the fields that are applied.

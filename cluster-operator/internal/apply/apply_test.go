@@ -177,7 +177,7 @@ func TestApply(t *testing.T) {
 			s.made(one)
 			s.edit(func(o *corev1.ConfigMap) { o.Annotations[ownership.MarkSelf] = "ConfigMap/" + o.Namespace + "/other" })
 			return s.live()
-		}, err: And(foreign, MatchError(ContainSubstring("its marks are those of ConfigMap/"))), data: one},
+		}, err: And(foreign, MatchError(ContainSubstring("its ownership annotations name ConfigMap/"))), data: one},
 		"made by an earlier version, and otherwise as it is wanted": {cached: func(s *scene) *corev1.ConfigMap {
 			s.made(two)
 			s.edit(func(o *corev1.ConfigMap) { delete(o.Annotations, ownership.MarkSelf) })
@@ -371,7 +371,7 @@ func TestAForeignVolumeIsNotToBeDeleted(t *testing.T) {
 		"of an earlier Kafka": {claim(nil, nil, metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "earlier"}),
 			prefix + "it belongs to an earlier Kafka of this name, and is deleted with it" + leave},
 		"a copy": {claim(nil, map[string]string{ownership.MarkSelf: "PersistentVolumeClaim/ns/other"}),
-			prefix + "its marks are those of PersistentVolumeClaim/ns/other" + leave},
+			prefix + "its ownership annotations name PersistentVolumeClaim/ns/other, so it is a copy" + leave},
 	} {
 		_, err := a.Apply(t.Context(), wanted.DeepCopy(), c.live)
 		NewWithT(t).Expect(err).To(MatchError(c.want), name)

@@ -281,7 +281,7 @@ func (s *site) checkPlace() error {
 	if s.anchor == nil || s.anchor.Data[anchorCluster] == "" || s.anchor.Data[anchorCluster] == s.cluster {
 		return nil
 	}
-	return fmt.Errorf("its credentials lead to cluster '%s' according to ConfigMap %s there: correct its kubeconfig",
+	return fmt.Errorf("its credentials point to cluster '%s' according to ConfigMap %s there: correct its kubeconfig",
 		s.anchor.Data[anchorCluster],
 		s.anchor.Name)
 }

@@ -85,5 +85,6 @@ func (p *pass) checkConflicts(cluster string) error {
 		return nil
 	}
 	p.requeueAfter(latest.until.Sub(now))
-	return fmt.Errorf("what is there is not what the operator reads from its cache, or changes all the time: %w", latest.error)
+	return fmt.Errorf("writes keep conflicting: the operator's cache is behind, or another client keeps changing the objects: %w",
+		latest.error)
 }

@@ -23,8 +23,8 @@ func (p *pass) giveUp(ctx context.Context) {
 	for _, id := range slices.Sorted(maps.Keys(p.record.Clusters)) {
 		if listed[id] {
 			if p.givenUp(id) {
-				p.warn("ClusterNotGivenUp", fmt.Sprintf("Cluster '%s' counts although annotation %s names it: it is listed in "+
-					"STRIMZI_REMOTE_KUBE_CONFIG. Take it off the list, or off the annotation", id, v1.AnnotationGivenUpClusters))
+				p.warn("ClusterNotGivenUp", fmt.Sprintf("Annotation %s names cluster '%s', but STRIMZI_REMOTE_KUBE_CONFIG still lists it, so it is "+
+					"kept. Remove it from one of them", v1.AnnotationGivenUpClusters, id))
 			}
 			continue
 		}

@@ -116,7 +116,7 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 		return nil, err
 	}
 	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
-		return nil, fmt.Errorf("its credentials lead to a Kubernetes cluster other than that with the nodes of this Kafka: the uid of its "+
+		return nil, fmt.Errorf("its credentials point to a Kubernetes cluster other than that with the nodes of this Kafka: the uid of its "+
 			"namespace %s is %s, not %s",
 			clusters.IdentityNamespace, has, known)
 	}

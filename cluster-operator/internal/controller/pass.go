@@ -195,7 +195,8 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
 	if s.owner.UID == "" {
-		return "", fmt.Errorf("%s %s can't be created in cluster %s: nothing would own it there", key.Kind, key.Name, s.cluster)
+		return "", fmt.Errorf("%s %s can't be created in cluster %s: ConfigMap %s, which would own it, does not exist there yet", key.Kind,
+			key.Name, s.cluster, model.AnchorName(p.kafka.Name))
 	}
 	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if foreign := (*apply.ForeignError)(nil); errors.As(err, &foreign) {

@@ -181,7 +181,7 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOver(t *testing.T) {
 	w.create(newKafka(), other)
 	w.reconcile()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
-		HavePrefix("PersistentVolumeClaims data-my-cluster-pool-0, data-my-cluster-pool-1 are left of an earlier Kafka "+w.namespace))))
+		HavePrefix("PersistentVolumeClaims data-my-cluster-pool-0, data-my-cluster-pool-1 belong to an earlier Kafka "+w.namespace))))
 	w.keepsClaims("pool", 2)
 
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"} })
@@ -216,7 +216,7 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOverBesideAnotherPool(t *testing.T) 
 	refused := func(w *world) {
 		w.reconcile()
 		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message",
-			ContainSubstring("data-my-cluster-brokers-0, data-my-cluster-brokers-1 are left of an earlier Kafka"))))
+			ContainSubstring("data-my-cluster-brokers-0, data-my-cluster-brokers-1 belong to an earlier Kafka"))))
 		w.keepsClaims("brokers", 2)
 	}
 	other := func() *v1.KafkaNodePool {
@@ -265,7 +265,7 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOverByARenamedPool(t *testing.T) {
 		w.create(newKafka(), controllers, nodePool("brokers", 2, v1.RoleBroker))
 		w.reconcile()
 		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message", HavePrefix(
-			"PersistentVolumeClaims data-my-cluster-controller-2 are left of an earlier Kafka "+w.namespace+"/my-cluster, and there is no "+
+			"PersistentVolumeClaims data-my-cluster-controller-2 belong to an earlier Kafka "+w.namespace+"/my-cluster, and there is no "+
 				"KafkaNodePool controller to use them"))))
 		sets := &podset.StrimziPodSetList{}
 		w.Expect(w.k8s.List(t.Context(), sets, client.InNamespace(w.namespace))).To(Succeed())

@@ -59,13 +59,14 @@ func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
 	w.configure("log.retention.hours", "1")
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ClusterFailed"),
-		HaveField("Message", ContainSubstring("credentials lead to a Kubernetes cluster other than"))))
+		HaveField("Message", ContainSubstring("credentials point to a Kubernetes cluster other than"))))
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
 
 	// Without the record, the anchors show which cluster this is.
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
 	w.pass()
-	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("its credentials lead to cluster 'west'"))))
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"),
+		HaveField("Message", ContainSubstring("its credentials point to cluster 'west'"))))
 	exchange()
 	for _, id := range []string{"east", "west"} {
 		w.Expect(w.all()[id]).To(Equal(before[id]))

@@ -109,7 +109,7 @@ func TestAnAnchorThatChangedAfterItWasCachedIsSeenBeforeTheFirstWrite(t *testing
 			other := anchor.DeepCopy()
 			other.Data[anchorCluster] = "north"
 			w.Expect(w.members["east"].Update(w.t.Context(), other)).To(Succeed())
-		}, "its credentials lead to cluster 'north'"},
+		}, "its credentials point to cluster 'north'"},
 		"followed": {func(w *stretchedWorld, _ *corev1.ConfigMap) {
 			w.follow("east")
 		}, "is now managed by another central cluster"},
@@ -174,7 +174,7 @@ func TestACacheThatStaysBehindHoldsUpNoOtherKubernetesCluster(t *testing.T) {
 		behind()
 		w.Expect(w.pass().RequeueAfter).To(BeNumerically("<=", conflictTimeout))
 		w.Expect(w.ready()).To(And(HaveField("Reason", "ClusterFailed"),
-			HaveField("Message", ContainSubstring("In cluster 'east': what is there is not what the operator reads"))))
+			HaveField("Message", ContainSubstring("In cluster 'east': writes keep conflicting"))))
 		w.Expect(w.setting("central", "my-cluster-central-0", "log.retention.hours")).To(Equal("1"))
 		w.Expect(w.setting("west", "my-cluster-west-2", "log.retention.hours")).To(Equal("1"))
 		w.now = w.now.Add(conflictTimeout)

@@ -39,17 +39,17 @@ func (p *pass) checkUnusedVolumes() error {
 	}
 	const otherwise = "If nobody needs the data, or the volumes were removed before the earlier Kafka was deleted, delete the claims"
 	for _, name := range slices.Sorted(maps.Keys(unused.unmounted)) {
-		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and .spec.storage of KafkaNodePool %s does not have these "+
+		return stalled("KafkaStorage", "%s belong to an earlier Kafka %s/%s, and .spec.storage of KafkaNodePool %s does not have these "+
 			"volumes, so nodes would start without their data: nothing is created. Set .spec.storage to that of the earlier Kafka, and change "+
 			"it when the nodes run. %s", claimsIn(unused.unmounted[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
 	for _, name := range slices.Sorted(maps.Keys(unused.idle)) {
-		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and KafkaNodePool %s has too few nodes to use them: nothing is "+
+		return stalled("KafkaStorage", "%s belong to an earlier Kafka %s/%s, and KafkaNodePool %s has too few nodes to use them: nothing is "+
 			"created. Set .spec.replicas to that of the earlier Kafka, and change it when the nodes run. %s", claimsIn(unused.idle[name]),
 			p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
 	for _, name := range slices.Sorted(maps.Keys(unused.poolless)) {
-		return stalled("KafkaStorage", "%s are left of an earlier Kafka %s/%s, and there is no KafkaNodePool %s to use them, so nodes would "+
+		return stalled("KafkaStorage", "%s belong to an earlier Kafka %s/%s, and there is no KafkaNodePool %s to use them, so nodes would "+
 			"start without their data: nothing is created. Create KafkaNodePool %[4]s, or give a renamed one this name again. %s",
 			claimsIn(unused.poolless[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}

@@ -37,8 +37,8 @@ func (h *Holdings) WhyKept(id int32) string {
 	why, asked := h.Silent[id]
 	switch {
 	case len(hidden) > 0:
-		return fmt.Sprintf("broker %d holds %d replicas of partitions, some of topics that the operator may not describe (%s): allow %s to "+
-			"describe all topics and move the replicas to other brokers first, or %s", id, replicas, some(hidden), principal, orForce)
+		return fmt.Sprintf("broker %d holds %d replicas of partitions, some of topics that the operator may not describe (%s): grant %s "+
+			"Describe on all topics and move the replicas to other brokers first, or %s", id, replicas, some(hidden), principal, orForce)
 	case replicas > 0:
 		return fmt.Sprintf("broker %d holds %d replicas of partitions: move them to other brokers first, or %s", id, replicas, orForce)
 	case reported:
@@ -48,7 +48,7 @@ func (h *Holdings) WhyKept(id int32) string {
 	}
 	for _, other := range slices.Sorted(maps.Keys(h.Hidden)) {
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because it does not report its log directories (%s), and broker %d "+
-			"holds replicas of topics that the operator may not describe (%s): allow %s to describe all topics, or %s", id, why, other,
+			"holds replicas of topics that the operator may not describe (%s): grant %s Describe on all topics, or %s", id, why, other,
 			some(h.Hidden[other]), principal, orForce)
 	}
 	for _, other := range slices.Sorted(maps.Keys(h.Unheard)) {

@@ -30,8 +30,9 @@ func TestWhatKeepsABroker(t *testing.T) {
 		"nothing, and it is not listed": {&Holdings{Stored: none}, BeEmpty()},
 		"replicas that are not listed":  {&Holdings{Replicas: none, Stored: three}, HavePrefix("broker 2 holds 3 replicas of partitions: move")},
 		"replicas of a hidden topic": {&Holdings{Replicas: none, Stored: three, Hidden: secret}, Equal("broker 2 holds 3 replicas of " +
-			"partitions, some of topics that the operator may not describe (secret): allow User:CN=cluster-operator,O=io.strimzi to describe all " +
-			"topics and move the replicas to other brokers first, or annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if " +
+			"partitions, some of topics that the operator may not describe (secret): grant User:CN=cluster-operator,O=io.strimzi " +
+			"Describe on all topics and move the replicas to other brokers first, or annotate the Kafka with " +
+			"strimzi.io/skip-broker-scaledown-check: \"true\" if " +
 			"their data may be lost")},
 		"more hidden topics than have room": {&Holdings{Stored: three, Hidden: map[int32][]string{2: {"a", "b", "c", "d", "e"}}},
 			ContainSubstring("(a, b, c and 2 more)")},
