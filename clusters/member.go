@@ -43,9 +43,9 @@ type Member struct {
 	joined, done chan struct{}
 }
 
-func newMember(ctx context.Context, id string, home bool, log logr.Logger, tell func(was, is Status)) *Member {
+func newMember(ctx context.Context, id string, log logr.Logger, tell func(was, is Status)) *Member {
 	m := &Member{
-		id: id, home: home, log: log.WithValues("cluster", id), tell: tell,
+		id: id, log: log.WithValues("cluster", id), tell: tell,
 		wake: make(chan struct{}, 1), joined: make(chan struct{}), done: make(chan struct{}),
 		waits:  waits{timeout: watchTimeout},
 		status: Status{ID: id, State: Joining, Since: time.Now(), Reason: ReasonStarting, Message: facts{}.judge().message},

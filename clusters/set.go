@@ -125,7 +125,8 @@ func (s *Set) Start(ctx context.Context) error {
 }
 
 func (s *Set) startHome() {
-	m := newMember(s.ctx, s.options.Home, true, s.options.Log, func(_, is Status) { s.subscribers.publish(is) })
+	m := newMember(s.ctx, s.options.Home, s.options.Log, func(_, is Status) { s.subscribers.publish(is) })
+	m.home = true
 	s.members[m.id] = m
 	h := &homeRun{Member: m, ask: s.ask, probing: s.options.Probing, registry: s.registry, known: func() { close(s.homeKnown) }}
 	s.group.Go(func() { h.run(m.life, s.home) })
@@ -140,7 +141,7 @@ func (s *Set) startRemotes(remotes []Remote) {
 	}
 	together := assemble(ids)
 	for _, remote := range remotes {
-		m := newMember(s.ctx, remote.ID, false, s.options.Log, func(was, is Status) {
+		m := newMember(s.ctx, remote.ID, s.options.Log, func(was, is Status) {
 			s.metrics.report(was, is)
 			s.subscribers.publish(is)
 		})

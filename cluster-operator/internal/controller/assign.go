@@ -8,6 +8,7 @@ import (
 	"time"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -40,7 +41,7 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	p.input.Topology = t
 	if blocked := p.blockedBrokers(); len(blocked) > 0 && !in.Force {
-		if in.Holdings, err = p.holdings(ctx, blocked, false); err == nil {
+		if in.Holdings, err = p.holdings(ctx, blocked); err == nil {
 			if p.input.Topology, err = topology.Assign(in); err != nil {
 				return err
 			}
@@ -58,7 +59,7 @@ func (p *pass) assign(ctx context.Context) error {
 		p.input.Cordon.Brokers = p.emptied()
 	}
 	for _, b := range t.Blocked {
-		p.blocked(b.Pool, blockedReason(b), b.Message, b.Stalled)
+		p.add(status.Problem{Pool: b.Pool, Reason: blockedReason(b), Message: b.Message, Blocks: true, Stalled: b.Stalled})
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
 	for _, note := range t.Notes {

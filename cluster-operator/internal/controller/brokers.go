@@ -67,7 +67,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	for _, b := range left {
 		ids = append(ids, b.ID)
 	}
-	holdings, unknown := p.holdings(ctx, ids, true)
+	holdings, unknown := p.freshHoldings(ctx, ids)
 	var pools v1.KafkaNodePoolList
 	// What the caches hold may be old: a broker that was just added is fenced, too.
 	if err := p.Live.List(ctx, &pools, client.InNamespace(p.kafka.Namespace),
@@ -120,7 +120,11 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 		return nil
 	}
 	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
-	if err := p.Kafka.MoveMetadataVersion(ctx, to, int16(wanted), wanted < current); err != nil {
+	move := p.Kafka.RaiseMetadataVersion
+	if wanted < current {
+		move = p.Kafka.LowerMetadataVersion
+	}
+	if err := move(ctx, to, int16(wanted)); err != nil {
 		p.warn(v1.ReasonMetadataUpdateFailed, fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
 		return nil
 	}

@@ -15,12 +15,21 @@ import (
 )
 
 // holdings asks Kafka which partitions the brokers have that should be removed or lose the broker role, including blocked ones; nil if
-// Kafka does not answer. anew is whether something is removed on the strength of the answer.
-func (p *pass) holdings(ctx context.Context, leave []int32, anew bool) (*topology.Holdings, error) {
+// Kafka does not answer.
+func (p *pass) holdings(ctx context.Context, leave []int32) (*topology.Holdings, error) {
+	return p.askHoldings(ctx, p.connection(), leave)
+}
+
+// freshHoldings is holdings for an answer that is of now, because something is removed on the strength of it.
+func (p *pass) freshHoldings(ctx context.Context, leave []int32) (*topology.Holdings, error) {
+	to := p.connection()
+	to.Anew = true
+	return p.askHoldings(ctx, to, leave)
+}
+
+func (p *pass) askHoldings(ctx context.Context, to Connection, leave []int32) (*topology.Holdings, error) {
 	leave = slices.Sorted(slices.Values(slices.Concat(leave, p.blockedBrokers())))
 	leave = slices.Compact(leave)
-	to := p.connection()
-	to.Anew = anew
 	found, err := p.Kafka.Holdings(ctx, to, leave, p.input.Topology.Staying())
 	if err != nil {
 		p.askAgain(err)

@@ -44,8 +44,10 @@ type KafkaClients interface {
 	Inspect(ctx context.Context, c Connection) (Found, error)
 	// Unregister deletes the registration of a broker that left.
 	Unregister(ctx context.Context, c Connection, broker int32) error
-	// MoveMetadataVersion raises the metadata version to a level, or lowers it if Kafka can do so without loss.
-	MoveMetadataVersion(ctx context.Context, c Connection, level int16, lower bool) error
+	// RaiseMetadataVersion raises the metadata version to a level.
+	RaiseMetadataVersion(ctx context.Context, c Connection, level int16) error
+	// LowerMetadataVersion lowers the metadata version to a level, if Kafka can do so without loss.
+	LowerMetadataVersion(ctx context.Context, c Connection, level int16) error
 	// Forget closes what is open to a Kafka.
 	Forget(name types.NamespacedName)
 }
@@ -178,13 +180,22 @@ func (c *Clients) Unregister(ctx context.Context, to Connection, broker int32) e
 	return admin.UnregisterBroker(ctx, broker)
 }
 
-// MoveMetadataVersion changes the feature metadata.version.
-func (c *Clients) MoveMetadataVersion(ctx context.Context, to Connection, level int16, lower bool) error {
+// RaiseMetadataVersion raises the feature metadata.version.
+func (c *Clients) RaiseMetadataVersion(ctx context.Context, to Connection, level int16) error {
+	return c.moveMetadataVersion(ctx, to, kafka.FeatureUpdate{Level: level})
+}
+
+// LowerMetadataVersion lowers the feature metadata.version.
+func (c *Clients) LowerMetadataVersion(ctx context.Context, to Connection, level int16) error {
+	return c.moveMetadataVersion(ctx, to, kafka.FeatureUpdate{Level: level, Downgrade: true})
+}
+
+func (c *Clients) moveMetadataVersion(ctx context.Context, to Connection, update kafka.FeatureUpdate) error {
 	admin, _, err := c.cluster(ctx, to)
 	if err != nil {
 		return err
 	}
-	return admin.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: {Level: level, Downgrade: lower}}, false)
+	return admin.UpdateFeatures(ctx, map[string]kafka.FeatureUpdate{kafka.FeatureMetadataVersion: update}, false)
 }
 
 // LogDirs asks each broker for its log directories.

@@ -169,7 +169,7 @@ func (p *pass) leaving() []int32 {
 // stillEmpty asks once more what brokers hold that are about to leave, right before they are stopped: since the pass began, a topic may
 // have been made.
 func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
-	holdings, err := p.holdings(ctx, leave, true)
+	holdings, err := p.freshHoldings(ctx, leave)
 	for _, id := range leave {
 		if why := holdings.WhyKept(id); why != "" {
 			return &Failure{Err: err, Problem: status.Problem{Reason: v1.ReasonScaleDownPrevented,

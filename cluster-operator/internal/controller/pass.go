@@ -152,11 +152,6 @@ func (p *pass) warnOf(pool, reason, message string) {
 	p.add(status.Problem{Reason: reason, Message: message, Pool: pool})
 }
 
-// blocked is warnOf for a change of a KafkaNodePool that is not made, now or, if it is stalled, before a user does something.
-func (p *pass) blocked(pool, reason, message string, stalled bool) {
-	p.add(status.Problem{Reason: reason, Message: message, Pool: pool, Blocks: true, Stalled: stalled})
-}
-
 func (p *pass) add(warning status.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,8 +199,8 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.blocked(claim.Labels[podset.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s cannot %s: %v", claim.Name,
-				changeOf(has, claim), err), !quota(err))
+			p.add(status.Problem{Pool: claim.Labels[podset.LabelPoolName], Reason: v1.ReasonPVCResizing, Blocks: true, Stalled: !quota(err),
+				Message: fmt.Sprintf("PVC %s cannot %s: %v", claim.Name, changeOf(has, claim), err)})
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
 			if outcome, err = s.applier.Apply(ctx, asIs, live); rejected(err) {

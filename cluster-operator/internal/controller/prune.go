@@ -114,11 +114,11 @@ func (p *pass) findFull(ctx context.Context) {
 	}
 	p.full = map[string]bool{}
 	ids := slices.Sorted(maps.Keys(left))
-	for _, anew := range []bool{false, true} {
+	for _, ask := range []func(context.Context, []int32) (*topology.Holdings, error){p.holdings, p.freshHoldings} {
 		if len(ids) == 0 {
 			return
 		}
-		holdings, _ := p.holdings(ctx, ids, anew)
+		holdings, _ := ask(ctx, ids)
 		ids = slices.DeleteFunc(ids, func(id int32) bool {
 			why := holdings.WhyKept(id)
 			if why == "" {

@@ -151,7 +151,10 @@ func (b *brokers) Unregister(_ context.Context, _ Connection, id int32) error {
 	b.unregistered = append(b.unregistered, id)
 	return b.err
 }
-func (b *brokers) MoveMetadataVersion(_ context.Context, _ Connection, level int16, _ bool) error {
+func (b *brokers) LowerMetadataVersion(ctx context.Context, to Connection, level int16) error {
+	return b.RaiseMetadataVersion(ctx, to, level)
+}
+func (b *brokers) RaiseMetadataVersion(_ context.Context, _ Connection, level int16) error {
 	if b.moving != nil {
 		b.moving(kafka.MetadataVersion(level))
 	}

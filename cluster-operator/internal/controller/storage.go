@@ -17,6 +17,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -60,9 +61,9 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		before = model.WithSizesOf(before, sizes[name], p.kafka.Name+"-"+name)
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
-			p.blocked(name, "KafkaStorage",
-				fmt.Sprintf("The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
-					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; ")), true)
+			p.add(status.Problem{Pool: name, Reason: "KafkaStorage", Blocks: true, Stalled: true, Message: fmt.Sprintf(
+				"The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
+					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; "))})
 		} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
 			accepted = model.KeepVolumes(before, accepted, stay)
 		} else {
@@ -147,8 +148,8 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 	if len(stay) == 0 {
 		return nil
 	}
-	p.blocked(pool.Name, "KafkaStorage", fmt.Sprintf("Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace,
-		pool.Name, strings.Join(reasons, "; ")), false)
+	p.add(status.Problem{Pool: pool.Name, Reason: "KafkaStorage", Blocks: true, Message: fmt.Sprintf(
+		"Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name, strings.Join(reasons, "; "))})
 	p.requeueAfter(time.Minute) // nothing reports that a volume is empty now
 	if p.cordons() {
 		if p.input.Cordon.Volumes == nil {
