@@ -111,7 +111,7 @@ func (p *pass) pkiNodes() []pki.Node {
 	var nodes []pki.Node
 	for _, pool := range p.input.Topology.Pools {
 		for _, n := range pool.Nodes {
-			nodes = append(nodes, pki.Node{PodName: p.input.Topology.PodName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker,
+			nodes = append(nodes, pki.Node{PodName: p.podName(n), SANs: model.SANs(p.input, n), Listeners: n.Roles.Broker,
 				RenewOnly: pool.Removed || p.input.Endpoints.Keep[n.ID]})
 		}
 	}

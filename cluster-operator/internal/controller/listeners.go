@@ -37,7 +37,7 @@ func (p *pass) held() map[string]bool {
 	listeners, _ := customListeners(p.kafka)
 	for _, l := range listeners {
 		for _, n := range p.input.Topology.Brokers() {
-			if _, holds := l.Held(p.home().facts.Secret(p.input.Topology.PodName(n))); holds {
+			if _, holds := l.Held(p.home().facts.Secret(p.podName(n))); holds {
 				held[l.Name] = true
 			}
 		}

@@ -86,7 +86,7 @@ func (p *pass) live() map[string]model.Live {
 		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), RestartedAt: p.restartedAt(l)}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if name := p.input.Topology.PodName(n); live[name].Pod == nil {
+		if name := p.podName(n); live[name].Pod == nil {
 			live[name] = model.Live{Config: p.config(n)}
 		}
 	}
@@ -207,7 +207,7 @@ func (p *pass) finishRequests(ctx context.Context) error {
 func (p *pass) warnOfWaiting(ctx context.Context) error {
 	for _, n := range p.input.Topology.Nodes() {
 		pod := p.pod(n)
-		if pod == nil || pod.DeletionTimestamp != nil || !p.site(n.Cluster).made(pod) {
+		if pod == nil || pod.DeletionTimestamp != nil || !p.site(n.Cluster).controls(pod) {
 			continue
 		}
 		missing, err := placement.Missing(pod)
@@ -227,7 +227,7 @@ func (p *pass) warnOfWaiting(ctx context.Context) error {
 	return nil
 }
 
-// made reports whether a pod belongs to a StrimziPodSet of the Kafka.
-func (s *site) made(pod *corev1.Pod) bool {
+// controls reports whether a pod belongs to a StrimziPodSet of the Kafka.
+func (s *site) controls(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(s.facts.PodSets(), func(set *podset.StrimziPodSet) bool { return metav1.IsControlledBy(pod, set) })
 }

@@ -171,7 +171,7 @@ func (p *pass) certified(n topology.Node, at map[string]model.Endpoint) bool {
 		names = append(names, e.Host)
 	}
 	pod := p.pod(n)
-	hash, all := pki.Certifies(p.home().facts.Secret(p.input.Topology.PodName(n)), p.input.Topology.PodName(n), names)
+	hash, all := pki.Certifies(p.home().facts.Secret(p.podName(n)), p.podName(n), names)
 	return all && pod != nil && pod.Annotations[podset.AnnotationServerCertHash] == hash
 }
 
@@ -198,7 +198,7 @@ func (p *pass) request(ctx context.Context) network.Request {
 	}
 	p.served = map[string][]string{}
 	for _, n := range p.input.Topology.Nodes() {
-		node := network.Node{ID: n.ID, Pod: p.input.Topology.PodName(n), Cluster: p.clusterID(n.Cluster)}
+		node := network.Node{ID: n.ID, Pod: p.podName(n), Cluster: p.clusterID(n.Cluster)}
 		for _, port := range model.PeerPorts(p.kafka, n) {
 			node.Ports = append(node.Ports, network.Port(port))
 		}

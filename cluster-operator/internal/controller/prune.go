@@ -36,8 +36,7 @@ func (p *pass) prune(ctx context.Context) error {
 }
 
 func (p *pass) pruneSite(ctx context.Context, s *site) error {
-	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects),
-		func(a, b facts.Key) int { return strings.Compare(a.Kind+a.Name, b.Kind+b.Name) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects), facts.Key.Compare) {
 		o := s.facts.Objects[key]
 		if s.kept[key] || o.GetLabels()[podset.LabelManagedBy] != apply.FieldManager || !p.removable(s, key, o) {
 			continue
@@ -143,10 +142,7 @@ func (p *pass) keepsClaim(claim *corev1.PersistentVolumeClaim) bool {
 
 // lists reports whether a set lists a node that is still wanted.
 func (p *pass) lists(set *podset.StrimziPodSet) bool {
-	wanted := map[string]bool{}
-	for _, n := range p.input.Topology.Nodes() {
-		wanted[p.input.Topology.PodName(n)] = true
-	}
+	wanted := p.wantedPods()
 	for _, raw := range set.Spec.Pods {
 		pod := &corev1.Pod{}
 		if json.Unmarshal(raw.Raw, pod) != nil || wanted[pod.Name] {
@@ -162,7 +158,7 @@ func (p *pass) podGone(name string) bool {
 		return false // it may run there
 	}
 	runs := slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return pod.Name == name })
-	return !runs && !slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return p.input.Topology.PodName(n) == name })
+	return !runs && !p.wantedPods()[name]
 }
 
 // noPodUses reports whether nothing can write to a volume any more: its node is gone, or runs without it.
@@ -178,7 +174,7 @@ func (p *pass) noPodUses(s *site, claim string) bool {
 		}
 	}
 	for _, n := range p.input.Topology.Nodes() {
-		if !strings.HasSuffix(claim, "-"+p.input.Topology.PodName(n)) {
+		if !strings.HasSuffix(claim, "-"+p.podName(n)) {
 			continue
 		}
 		// A Kafka that can't cordon may have placed a replica there before the node was restarted.

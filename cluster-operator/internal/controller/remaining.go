@@ -21,14 +21,14 @@ const reasonDeleting = "DeletionPending"
 // remaining returns what is still to be deleted in a remote Kubernetes cluster without an anchor. What the cache shows is waited for; that
 // nothing remains is only believed of the API server.
 func (p *pass) remaining(ctx context.Context, s *site) ([]facts.Key, error) {
-	if found := remaining(s.facts, p.kafka.Name); len(found) > 0 {
+	if found := objectsOfAnchor(s.facts, p.kafka.Name); len(found) > 0 {
 		return found, nil
 	}
 	live, err := facts.Read(ctx, s.live, client.ObjectKeyFromObject(p.kafka))
 	if err != nil {
 		return nil, err
 	}
-	found := remaining(live, p.kafka.Name)
+	found := objectsOfAnchor(live, p.kafka.Name)
 	for _, o := range p.record.Planned {
 		if o.Cluster != s.cluster {
 			continue
@@ -45,8 +45,8 @@ func (p *pass) remaining(ctx context.Context, s *site) ([]facts.Key, error) {
 	return found, nil
 }
 
-// remaining returns what an anchor that is gone owned, directly or through a StrimziPodSet. A volume that is kept has no owner.
-func remaining(has facts.Cluster, kafka string) (found []facts.Key) {
+// objectsOfAnchor returns what an anchor that is gone owned, directly or through a StrimziPodSet. A volume that is kept has no owner.
+func objectsOfAnchor(has facts.Cluster, kafka string) (found []facts.Key) {
 	for key, o := range has.Objects {
 		if ofAnchor(o, kafka) {
 			found = append(found, key)

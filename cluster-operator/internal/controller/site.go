@@ -220,7 +220,7 @@ func (p *pass) podSets() []*podset.StrimziPodSet {
 // pod returns the running pod of a node; nil if there is none.
 func (p *pass) pod(n topology.Node) *corev1.Pod {
 	if s := p.site(n.Cluster); s != nil {
-		return s.facts.Pods[p.input.Topology.PodName(n)]
+		return s.facts.Pods[p.podName(n)]
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (p *pass) pod(n topology.Node) *corev1.Pod {
 // config returns the ConfigMap of a node; nil if there is none.
 func (p *pass) config(n topology.Node) *corev1.ConfigMap {
 	if s := p.site(n.Cluster); s != nil {
-		return s.facts.ConfigMap(p.input.Topology.PodName(n))
+		return s.facts.ConfigMap(p.podName(n))
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 		if known[id] {
 			return
 		}
-		if made, found := p.made(s, p.podName(n), roles); found {
+		if made, found := p.rolesMade(s, p.podName(n), roles); found {
 			known[id], n.Roles = true, made
 			nodes = append(nodes, n)
 		}
@@ -109,8 +109,8 @@ func (p *pass) ofThisKafka(pool *v1.KafkaNodePool) bool {
 	return selector == "" || strings.HasPrefix(selector, v1.LabelCluster+"="+p.kafka.Name+",")
 }
 
-// made returns the roles of a node by what exists of it: its ConfigMap, its pod, or a volume and the roles in its pool's status.
-func (p *pass) made(s *site, name string, roles []v1.ProcessRole) (topology.Roles, bool) {
+// rolesMade returns the roles of a node by what exists of it: its ConfigMap, its pod, or a volume and the roles in its pool's status.
+func (p *pass) rolesMade(s *site, name string, roles []v1.ProcessRole) (topology.Roles, bool) {
 	if config := s.nodeConfig(name); config != nil {
 		if made := model.RolesIn(config); made != (topology.Roles{}) {
 			return made, true

@@ -44,36 +44,43 @@ type Cluster struct {
 	Pods map[string]*corev1.Pod
 }
 
-// generated are the kinds that the operator makes, in the order in which they are read.
-func generated() map[string]client.ObjectList {
-	return map[string]client.ObjectList{
-		"Service":               &corev1.ServiceList{},
-		"ConfigMap":             &corev1.ConfigMapList{},
-		"Secret":                &corev1.SecretList{},
-		"ServiceAccount":        &corev1.ServiceAccountList{},
-		"PersistentVolumeClaim": &corev1.PersistentVolumeClaimList{},
-		"NetworkPolicy":         &networkingv1.NetworkPolicyList{},
-		"Ingress":               &networkingv1.IngressList{},
-		"PodDisruptionBudget":   &policyv1.PodDisruptionBudgetList{},
-		"Role":                  &rbacv1.RoleList{},
-		"RoleBinding":           &rbacv1.RoleBindingList{},
-		"Deployment":            &appsv1.DeploymentList{},
-		"StrimziPodSet":         &podset.StrimziPodSetList{},
+// generatedKind is a kind that the operator makes, with an empty object and an empty list.
+type generatedKind struct {
+	name   string
+	object client.Object
+	list   client.ObjectList
+}
+
+// generated returns the kinds that the operator makes, in the order in which they are read.
+func generated() []generatedKind {
+	return []generatedKind{
+		{"Service", &corev1.Service{}, &corev1.ServiceList{}},
+		{"ConfigMap", &corev1.ConfigMap{}, &corev1.ConfigMapList{}},
+		{"Secret", &corev1.Secret{}, &corev1.SecretList{}},
+		{"ServiceAccount", &corev1.ServiceAccount{}, &corev1.ServiceAccountList{}},
+		{"PersistentVolumeClaim", &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaimList{}},
+		{"NetworkPolicy", &networkingv1.NetworkPolicy{}, &networkingv1.NetworkPolicyList{}},
+		{"Ingress", &networkingv1.Ingress{}, &networkingv1.IngressList{}},
+		{"PodDisruptionBudget", &policyv1.PodDisruptionBudget{}, &policyv1.PodDisruptionBudgetList{}},
+		{"Role", &rbacv1.Role{}, &rbacv1.RoleList{}},
+		{"RoleBinding", &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}},
+		{"Deployment", &appsv1.Deployment{}, &appsv1.DeploymentList{}},
+		{"StrimziPodSet", &podset.StrimziPodSet{}, &podset.StrimziPodSetList{}},
 	}
 }
 
 // Kinds returns an empty object of each kind that the operator makes, for watches.
-func Kinds() []client.Object {
-	return []client.Object{
-		&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{}, &corev1.PersistentVolumeClaim{},
-		&networkingv1.NetworkPolicy{},
-		&networkingv1.Ingress{}, &policyv1.PodDisruptionBudget{}, &rbacv1.Role{}, &rbacv1.RoleBinding{}, &appsv1.Deployment{},
-		&podset.StrimziPodSet{},
+func Kinds() (objects []client.Object) {
+	for _, kind := range generated() {
+		objects = append(objects, kind.object)
 	}
+	return objects
 }
 
 // Generated reports whether the operator makes objects of a kind, so that Read reads them.
-func Generated(kind string) bool { return generated()[kind] != nil }
+func Generated(kind string) bool {
+	return slices.ContainsFunc(generated(), func(g generatedKind) bool { return g.name == kind })
+}
 
 // of selects what belongs to a Kafka.
 func of(kafka client.ObjectKey) []client.ListOption {
@@ -111,15 +118,15 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 	for i := range pods.Items {
 		c.Pods[pods.Items[i].Name] = &pods.Items[i]
 	}
-	for kind, list := range generated() {
+	for _, kind := range generated() {
 		selection := mine
-		if kind == "StrimziPodSet" { // which lists nodes also when somebody removed its label
+		if kind.name == "StrimziPodSet" { // which lists nodes also when somebody removed its label
 			selection = []client.ListOption{client.InNamespace(kafka.Namespace), client.UnsafeDisableDeepCopy}
 		}
-		if err := reader.List(ctx, list, selection...); err != nil {
-			return c, fmt.Errorf("list objects of kind %s: %w", kind, err)
+		if err := reader.List(ctx, kind.list, selection...); err != nil {
+			return c, fmt.Errorf("list objects of kind %s: %w", kind.name, err)
 		}
-		err := meta.EachListItem(list, func(o runtime.Object) error {
+		err := meta.EachListItem(kind.list, func(o runtime.Object) error {
 			object, ok := o.(client.Object)
 			if !ok {
 				return fmt.Errorf("%T is not an object", o)
@@ -130,7 +137,7 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 			if set, is := object.(*podset.StrimziPodSet); is { // the list shares those of other Kafkas with the cache
 				object = set.DeepCopy()
 			}
-			c.Objects[Key{kind, object.GetName()}] = object
+			c.Objects[Key{kind.name, object.GetName()}] = object
 			return nil
 		})
 		if err != nil {

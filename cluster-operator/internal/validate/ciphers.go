@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // Kafka's keys of TLS that apply to the listeners of nodes among themselves.
@@ -50,16 +51,5 @@ func (f *findings) list(key string) []string {
 	if !set || err != nil || configdef.Refers(text) {
 		return nil
 	}
-	return items(text)
-}
-
-// items returns the items of a list in Kafka's configuration.
-func items(text string) []string {
-	var all []string
-	for item := range strings.SplitSeq(text, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			all = append(all, item)
-		}
-	}
-	return all
+	return settings.List(text)
 }

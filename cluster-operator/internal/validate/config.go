@@ -11,6 +11,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/kafka/configdef"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // configKey matches keys of Kafka's configuration. Other characters could have a meaning in a properties file.
@@ -66,7 +67,7 @@ func (f *findings) values(table *configdef.Table, key, value string) {
 }
 
 func (f *findings) providers(value string) {
-	for _, alias := range items(value) {
+	for _, alias := range settings.List(value) {
 		if slices.Contains(ownAliases, alias) {
 			f.fail("ConfigProvider", v1.ReasonInvalidConfiguration,
 				"config.provider %s not permitted as it reserved for Strimzi. Not permitted aliases: [%s]",

@@ -196,8 +196,8 @@ func TestWrongCertificatesOfListeners(t *testing.T) {
 	g.Expect(Validate(unread)).To(Equal(Result{}), "a Secret that was not read is not judged")
 }
 
-// settings are the settings that only some types of listeners have, with Strimzi's names and messages.
-var settings = []struct{ name, yaml, types, because string }{
+// listenerSettings are the settings that only some types of listeners have, with Strimzi's names and messages.
+var listenerSettings = []struct{ name, yaml, types, because string }{
 	{"useServiceDnsDomain", `useServiceDnsDomain: true`, "internal cluster-ip", "it is not internal or cluster-ip listener"},
 	{"createBootstrapService", `createBootstrapService: false`, "loadbalancer", "it is not load balancer listener"},
 	{"createBootstrapService", `createBootstrapService: true`, "internal cluster-ip nodeport loadbalancer ingress",
@@ -237,7 +237,7 @@ var settings = []struct{ name, yaml, types, because string }{
 
 // TestSettingsOfOtherListeners checks that each setting on each type of listener is either valid, or rejected with Strimzi's message.
 func TestSettingsOfOtherListeners(t *testing.T) {
-	for _, s := range settings {
+	for _, s := range listenerSettings {
 		for _, kind := range []string{"internal", "cluster-ip", "nodeport", "loadbalancer", "ingress"} {
 			t.Run(s.name+" of "+kind, func(t *testing.T) {
 				g := NewWithT(t)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
 // strimziSecrets begins a reference to a Secret by a provider that only Strimzi's images have.
@@ -29,7 +30,7 @@ func (f *findings) classes(path, value string) {
 	if f.cluster().Image != "" || f.addsClasses() {
 		return
 	}
-	for _, class := range items(value) {
+	for _, class := range settings.List(value) {
 		if strings.HasPrefix(class, "io.strimzi.") {
 			f.warn("ClassOfStrimzi", v1.ReasonUnsupportedField, "Resource Kafka(%s) names the class %s in the field %s: Strimzi's images have it, "+
 				"and Apache Kafka's do not, with which nodes would not start. Use an image that has it (.spec.kafka.image), or mount its jars and "+
