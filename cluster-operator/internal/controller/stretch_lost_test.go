@@ -63,7 +63,7 @@ func TestAKubernetesClusterThatIsLostForGoodIsGivenUp(t *testing.T) {
 	h.annotate(v1.AnnotationGivenUpClusters, "east")
 	h.leader().links["east"].lost = true
 	h.rest()
-	g.Expect(conditions()).To(warning("it is listed in STRIMZI_REMOTE_KUBE_CONFIG"))
+	g.Expect(conditions()).To(warning("but STRIMZI_REMOTE_KUBE_CONFIG still lists it"))
 	g.Expect(h.recorded()).To(ContainSubstring(`"east"`))
 
 	h.annotate(v1.AnnotationGivenUpClusters, "")
@@ -160,7 +160,7 @@ func TestANewKubernetesClusterTakesThePlaceOfALostOne(t *testing.T) {
 	h.centrals[0].points["east"] = h.spare
 	h.start(h.leader()) // as the list says now
 	h.rest()
-	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("lead to a Kubernetes cluster other than")))
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("point to a Kubernetes cluster other than")))
 	g.Expect(h.spare.objects).NotTo(HaveKey(anchorKey))
 
 	record := h.servers[0].objects[recordMapKey].object().(*corev1.ConfigMap).DeepCopy()
