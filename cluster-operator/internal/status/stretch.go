@@ -71,7 +71,7 @@ func (s *Stretch) lost() []Cluster {
 func describeLost(lost []Cluster) string {
 	var all []string
 	for _, c := range lost {
-		text := c.Problem.Message
+		text := strings.TrimSuffix(c.Problem.Message, ".") + "."
 		if len(c.Nodes) > 0 {
 			text += fmt.Sprintf(" The state of its nodes (%s) is unknown, and the operator changes nothing there.", joined(c.Nodes))
 		}
