@@ -71,6 +71,13 @@ for file in "${overlays[@]}"; do
   [ "$accounts" = "$(grep -A2 '^- kind: ServiceAccount' <<<"$built" | grep -c '^  namespace: other$' || true)" ] ||
     fail "$file has a binding with an account of no namespace"
 done
+# As docs/install.md says for a namespace that exists: nothing relabels or deletes it.
+cp -r config "$copied"
+for file in "${overlays[@]}"; do
+  sed -i -E 's/^( *)# (.*existing-namespace.*)/\1\2/; s/^namespace: .*/namespace: kafka/' "$copied/$file"
+  built=$(bin/kustomize build "$copied/${file%/*}") || fail "$file does not build for a namespace that exists"
+  ! grep -qx 'kind: Namespace' <<<"$built" || fail "$file has a Namespace object also for a namespace that exists"
+done
 release=$(sed -n 's/^const Release = "\(.*\)"$/\1/p' operator/build/build.go)
 if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]' --include='*.yaml' config |
   grep -vE "(newTag: |:)${release//./\\.}\$"); then
