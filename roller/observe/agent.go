@@ -12,7 +12,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// agent is the Lease that the operator of a remote Kubernetes cluster renews, which recreates the pods of StrimziPodSets.
+// agent is the Lease that the operator renews which recreates the pods of StrimziPodSets in a Kubernetes cluster.
 type agent struct {
 	namespace string
 	// lease is nil if there is none, or if err says why it could not be read.
@@ -20,7 +20,16 @@ type agent struct {
 	err   error
 }
 
-// readAgents reads the Leases of the operators that recreate the pods of sets in a remote Kubernetes cluster, by namespace.
+// operatorsIn returns the namespace of the Lease that tells of sets which name no other one. In the home cluster, nothing tells of those:
+// Strimzi, or a program of the user, may recreate their pods.
+func (o *Observer) operatorsIn(place string) string {
+	if place == "" {
+		return ""
+	}
+	return o.Operators
+}
+
+// readAgents reads the Leases of the operators that recreate the pods of sets in a Kubernetes cluster, by namespace.
 func readAgents(ctx context.Context, reader client.Reader, sets []PodSet, operators string) map[string]agent {
 	agents := map[string]agent{}
 	for i := range sets {
@@ -109,14 +118,14 @@ func (b beat) next(renewed, now time.Time) beat {
 	return next
 }
 
-// markIdle marks the sets of a remote Kubernetes cluster whose pods no operator recreates.
+// markIdle marks the sets of a Kubernetes cluster whose pods no operator recreates.
 func (o *Observer) markIdle(place *Place, agents map[string]agent, now time.Time) {
 	if o.beats == nil {
 		o.beats = map[client.ObjectKey]beat{}
 	}
 	for i := range place.Sets {
 		set := &place.Sets[i]
-		a, read := agents[set.agentIn(o.Operators)]
+		a, read := agents[set.agentIn(o.operatorsIn(place.ID))]
 		if !read || set.Idle != "" {
 			continue
 		}

@@ -42,7 +42,7 @@ type PodSet struct {
 	Idle string
 	// RolledByRoller means that it is annotated as left to the roller.
 	RolledByRoller bool
-	// Agent is the namespace of the Lease of the operator that recreates its pods, in a remote Kubernetes cluster; empty if it names none.
+	// Agent is the namespace of the Lease of the operator that recreates its pods; empty if it names none.
 	Agent string
 	// Everywhere means that its owner leaves the sets in all Kubernetes clusters to the roller.
 	Everywhere bool

@@ -174,8 +174,8 @@ func (o *Observer) places(ctx context.Context, cached bool) []Place {
 			} else {
 				places[i] = ReadPlace(ctx, source.ID, source.Reader, o.Namespace, o.Cluster)
 			}
-			if source.ID != "" && places[i].Err == nil {
-				agents[i] = readAgents(ctx, source.Reader, places[i].Sets, o.Operators)
+			if places[i].Err == nil {
+				agents[i] = readAgents(ctx, source.Reader, places[i].Sets, o.operatorsIn(source.ID))
 			}
 		})
 	}

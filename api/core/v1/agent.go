@@ -2,14 +2,13 @@ package v1
 
 import "time"
 
-// What the operators of several Kubernetes clusters agree on, so that each knows whether one of them creates the pods of StrimziPodSets in
-// a remote cluster.
+// What operators agree on, so that each knows whether one of them creates the pods of StrimziPodSets in a Kubernetes cluster.
 const (
 	// LeaseAgent names the Lease that this operator renews there, in the operators' namespace. Source: the proposal of stretch clusters for
 	// Strimzi.
 	LeaseAgent = "strimzi-stretch-agent"
-	// AnnotationAgentNamespace of a StrimziPodSet in a remote cluster is the namespace there of the Lease LeaseAgent of the operator that
-	// creates its pods. Source: this project.
+	// AnnotationAgentNamespace of a StrimziPodSet is the namespace, in the same Kubernetes cluster, of the Lease LeaseAgent of the operator
+	// that creates its pods. Source: this project.
 	AnnotationAgentNamespace = "kafka-operators.io/agent-namespace"
 	// AnnotationContract of the Lease is the version of StrimziPodSets that it understands: Contract. Source: this project.
 	AnnotationContract = "kafka-operators.io/contract"

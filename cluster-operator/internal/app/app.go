@@ -86,11 +86,12 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil {
 		return err
 	}
+	agent := &heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().String()}
+	if err := mgr.Add(agent); err != nil {
+		return err
+	}
 	if o.PodSetsOnly {
-		if err := mgr.Add(&misplaced.Sweeper{Client: live, Namespaces: o.Namespaces}); err != nil {
-			return err
-		}
-		return mgr.Add(&heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().String()})
+		return mgr.Add(&misplaced.Sweeper{Client: live, Namespaces: o.Namespaces})
 	}
 	stretching, set, err := newStretching(ctx, mgr, live, o)
 	if err != nil {

@@ -19,7 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
@@ -109,6 +111,15 @@ func TestTheOperatorOfOneNamespace(t *testing.T) {
 		g.Expect(kafka.Status.Conditions).To(ContainElement(And(HaveField("Type", v1.ConditionReady), HaveField("Status", "False"),
 			HaveField("Message", ContainSubstring("0 of 1 nodes are ready")))), "it waits for kubelet")
 	}).Should(Succeed(), logged.all)
+	// Who restarts pods may know that they are recreated.
+	roller, err := env.AddUser(envtest.User{Name: "system:serviceaccount:other:roller"}, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	reader, err := client.New(roller.Config(), client.Options{Scheme: Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	set := &core.StrimziPodSet{}
+	g.Expect(k8s.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "my-cluster-pool"}, set)).To(Succeed())
+	g.Expect(heartbeat.Read(t.Context(), reader, set.Annotations[core.AnnotationAgentNamespace])).To(
+		HaveField("Renewed", BeTemporally("~", time.Now(), time.Minute)))
 	stop()
 	g.Eventually(ended).Should(Receive(BeNil()))
 	g.Expect(logged.all()).NotTo(ContainSubstring("forbidden"))

@@ -1,4 +1,5 @@
-// Package heartbeat shows the central Kubernetes cluster that the operator of a remote one is running, and its version.
+// Package heartbeat shows others that an operator is running, and its version: the roller, and in a remote Kubernetes cluster the central
+// operator.
 package heartbeat
 
 import (
@@ -53,8 +54,7 @@ func (a *Agent) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := a.renew(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			log.FromContext(ctx).Error(err, "Failed to renew the Lease that shows the central cluster that this operator is running", "lease",
-				LeaseName)
+			log.FromContext(ctx).Error(err, "Failed to renew the Lease that shows others that this operator is running", "lease", LeaseName)
 		}
 		select {
 		case <-ctx.Done():

@@ -189,7 +189,9 @@ func TestAStrimziPodSetNamesTheNamespaceOfItsAgent(t *testing.T) {
 		return (&cluster{in}).podSet(topology.Pool{Name: "a", Cluster: at}, nil).Annotations["kafka-operators.io/agent-namespace"]
 	}
 	g.Expect(agent("east")).To(Equal("operators"))
-	g.Expect(agent(topology.Home)).To(BeEmpty())
+	g.Expect(agent(topology.Home)).To(Equal("operators"))
 	in.Stretch = nil
+	g.Expect(agent(topology.Home)).To(Equal("operators"))
+	in.Settings.OperatorNamespace = ""
 	g.Expect(agent(topology.Home)).To(BeEmpty())
 }

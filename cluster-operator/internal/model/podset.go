@@ -36,9 +36,9 @@ func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziP
 	set.Annotations = with(set.Annotations, v1.AnnotationKafkaVersion, c.Version)
 	if c.stretched() {
 		set.Annotations = with(set.Annotations, v1.AnnotationTargetCluster, c.Stretch.id(topology.Node{Cluster: p.Cluster}))
-		if p.Cluster != topology.Home && c.Settings.OperatorNamespace != "" {
-			set.Annotations = with(set.Annotations, podset.AnnotationAgentNamespace, c.Settings.OperatorNamespace)
-		}
+	}
+	if c.Settings.OperatorNamespace != "" {
+		set.Annotations = with(set.Annotations, podset.AnnotationAgentNamespace, c.Settings.OperatorNamespace)
 	}
 	if pool := c.Pools[p.Name]; pool != nil {
 		if text, err := json.Marshal(pool.Spec.Storage); err == nil {
