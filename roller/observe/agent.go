@@ -60,8 +60,8 @@ func (s *PodSet) agentIn(operators string) string {
 func (a agent) gone(named bool, seen time.Time, now time.Time) string {
 	switch {
 	case apierrors.IsForbidden(a.err):
-		return fmt.Sprintf("it is unknown whether an operator recreates its pod: apply the current config/roller/remote or "+
-			"config/cluster-operator/remote in its Kubernetes cluster (%v)", a.err)
+		return fmt.Sprintf("it is unknown whether an operator recreates its pod: apply the current config/roller/remote, or your "+
+			"overlay of the current config/cluster-operator, in its Kubernetes cluster (%v)", a.err)
 	case a.err != nil:
 		return fmt.Sprintf("it is unknown whether an operator recreates its pod: get Lease %s/%s: %v", a.namespace, podset.LeaseAgent, a.err)
 	case a.lease == nil && named:

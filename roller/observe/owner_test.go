@@ -161,7 +161,7 @@ func TestAPlaceWhoseOperatorRecreatesNoPods(t *testing.T) {
 		{"unreadable", "east", "", nil, failing(errors.New("timeout")),
 			And(ContainSubstring("it is unknown whether"), ContainSubstring("timeout"))},
 		{"forbidden", "east", "", nil, failing(apierrors.NewForbidden(leases, "strimzi-stretch-agent", errors.New("no"))),
-			ContainSubstring("apply the current config/roller/remote")},
+			ContainSubstring("apply the current config/roller/remote, or your overlay of the current config/cluster-operator")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newReading(t, 0)

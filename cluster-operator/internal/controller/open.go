@@ -121,7 +121,8 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 			clusters.IdentityNamespace, has, known)
 	}
 	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{m.Reader(), p.Reconciler,
-		"the credentials don't permit to list and watch it, apply the current config/cluster-operator/remote there"}}
+		"the credentials don't permit to list and watch it, apply your copy of the current " +
+			"config/cluster-operator/overlays/remote there again"}}
 	s.nodes = s.cache
 	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
 	name := client.ObjectKeyFromObject(p.kafka)

@@ -95,9 +95,9 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 	if right[4] != "" {
 		where = "in namespace " + right[4]
 	}
-	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply the "+
-		"current config/cluster-operator/remote there again, or grant the account in the kubeconfig the same rights", cluster,
-		right[1], resource, where)}
+	return &status.Problem{Reason: "RemoteForbidden", Message: fmt.Sprintf("In cluster '%s', the operator may not %s %s %s: apply your "+
+		"copy of the current config/cluster-operator/overlays/remote there again, or grant the account in the kubeconfig the same rights",
+		cluster, right[1], resource, where)}
 }
 
 // missingNamespace returns the namespace that does not exist, from the API server's error about a create in it; else "".

@@ -42,12 +42,14 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 			"ClusterFailed", `configmaps "kafka" not found`},
 		{"a right is missing in the core group", connected,
 			forbids(`User "u" cannot patch resource "services" in API group "" in the namespace "kafka"`),
-			"RemoteForbidden", "may not patch services in namespace kafka: apply the current config/cluster-operator/remote"},
+			"RemoteForbidden", "may not patch services in namespace kafka: apply your copy of the current " +
+				"config/cluster-operator/overlays/remote there again"},
 		{"a right is missing in all namespaces", connected,
 			forbids(`User "u" cannot list resource "strimzipodsets" in API group "core.strimzi.io"`),
 			"RemoteForbidden", "may not list strimzipodsets.core.strimzi.io in all namespaces"},
 		{"the caches lost a right", denied, &clusters.UnreachableError{Status: denied}, "RemoteForbidden",
-			"In cluster 'east', the operator may not list services in all namespaces: apply the current config/cluster-operator/remote"},
+			"In cluster 'east', the operator may not list services in all namespaces: apply your copy of the current " +
+				"config/cluster-operator/overlays/remote there again"},
 		{"a quota is no missing right", connected, forbids("exceeded quota: small"), "ClusterFailed", "exceeded quota: small"},
 		{"the credentials are refused in the middle", connected, apierrors.NewUnauthorized("Unauthorized"), "RemoteUnauthorized",
 			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east " +

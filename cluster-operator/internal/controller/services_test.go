@@ -147,5 +147,6 @@ func TestKubernetesNodesThatMayNotBeListedAtHomeHangNoPass(t *testing.T) {
 	h.r.Cache = unlistable{h.r.Cache, "Node"}
 	_, err := h.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(k)})
 	NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring("*v1.Node Informer"),
-		ContainSubstring("the operator's account is not permitted to list and watch it, apply the current config/cluster-operator"))))
+		ContainSubstring("the operator's account is not permitted to list and watch it, apply your overlay of the "+
+			"current config/cluster-operator again"))))
 }
