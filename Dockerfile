@@ -26,9 +26,11 @@ COPY kafka kafka
 COPY operator operator
 COPY roller roller
 COPY topic-operator topic-operator
-# The release, for --version and the metric kafka_operators_build_info.
+# The release and the commit, for --version, the metric kafka_operators_build_info, and operators that compare theirs.
 ARG VERSION=
-RUN go -C ${OPERATOR} build -trimpath -ldflags "-s -w -X github.com/kafka-operators/kafka-operators/operator/build.version=${VERSION}" -o /operator ./cmd
+ARG REVISION=
+ARG BUILD=github.com/kafka-operators/kafka-operators/operator/build
+RUN go -C ${OPERATOR} build -trimpath -ldflags "-s -w -X ${BUILD}.version=${VERSION} -X ${BUILD}.revision=${REVISION}" -o /operator ./cmd
 
 # Only what the operator's own stage names is made.
 FROM scratch AS topic-operator

@@ -9,6 +9,7 @@ PACKAGES := $(MODULES:%=./%/...)
 OPERATOR ?= topic-operator
 RELEASE := $(shell sed -n 's/^const Release = "\(.*\)"$$/\1/p' operator/build/build.go)
 IMAGE ?= kafka-operators/$(OPERATOR):$(RELEASE)
+REVISION ?= $(shell git describe --always --abbrev=40 --dirty --exclude='*' 2>/dev/null)
 # Where `make run` finds what to follow.
 STRIMZI_NAMESPACE ?= default
 STRIMZI_KAFKA_BOOTSTRAP_SERVERS ?= localhost:9092
@@ -93,7 +94,7 @@ bench: ## Measure, on the real parts; BENCH_OUT names the file for the figures.
 .PHONY: docker-build
 docker-build: ## Build the image of an operator (OPERATOR=topic-operator, cluster-operator or roller, IMAGE=name:tag).
 	@command -v docker >/dev/null || { echo 'docker is missing: install it, or build the Dockerfile with another builder' >&2; exit 1; }
-	docker build --build-arg OPERATOR='$(OPERATOR)' -t '$(IMAGE)' .
+	docker build --build-arg OPERATOR='$(OPERATOR)' --build-arg VERSION='$(RELEASE)' --build-arg REVISION='$(REVISION)' -t '$(IMAGE)' .
 
 # Tools are pinned in hack/tools/go.mod, outside of the workspace, so that they cannot move the products' versions.
 bin/controller-gen: TOOL = sigs.k8s.io/controller-tools/cmd/controller-gen

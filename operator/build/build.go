@@ -13,8 +13,9 @@ import (
 // Release is the release that this tree becomes: the tag of the images that the manifests, the Makefile and the settings name.
 const Release = "0.1.0"
 
-// version is set by the linker: -ldflags '-X github.com/kafka-operators/kafka-operators/operator/build.version=1.2.3'.
-var version string
+// version and revision are set by the linker: -ldflags '-X github.com/kafka-operators/kafka-operators/operator/build.version=1.2.3'. An
+// image is built without the history, so the compiler records no revision there.
+var version, revision string
 
 // Info describes a build.
 type Info struct {
@@ -29,13 +30,17 @@ type Info struct {
 // Current returns the build of the running program.
 func Current() Info {
 	recorded, _ := debug.ReadBuildInfo()
-	return describe(version, recorded)
+	return describe(version, revision, recorded)
 }
 
-func describe(version string, recorded *debug.BuildInfo) Info {
+func describe(version, revision string, recorded *debug.BuildInfo) Info {
 	i := Info{Version: version, Revision: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if i.Version == "" {
 		i.Version = "devel"
+	}
+	if revision != "" {
+		i.Revision = revision
+		return i
 	}
 	if recorded == nil {
 		return i
@@ -59,6 +64,9 @@ func describe(version string, recorded *debug.BuildInfo) Info {
 func (i Info) String() string {
 	return fmt.Sprintf("%s (revision %s, %s, %s)", i.Version, i.Revision, i.Go, i.Platform)
 }
+
+// Source returns what the program was built from: it is the same on all platforms, and with each compiler.
+func (i Info) Source() string { return fmt.Sprintf("%s (revision %s)", i.Version, i.Revision) }
 
 // Register adds the metric kafka_operators_build_info, which is always 1, with the build in its labels.
 func Register(registry prometheus.Registerer, program string) {

@@ -86,7 +86,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil {
 		return err
 	}
-	agent := &heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().String()}
+	agent := &heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().Source()}
 	if err := mgr.Add(agent); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 			Restricted:        o.Restricted,
 			OperatorNamespace: o.OperatorNamespace, OperatorNamespaceLabels: o.OperatorLabels, ExcludedLabels: o.ExcludedLabels,
 		},
-		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().String(), PKCS12: o.PKCS12,
+		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().Source(), PKCS12: o.PKCS12,
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
 		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader,
 	}
