@@ -13,6 +13,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -63,7 +64,8 @@ func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 	}
 	p.keepSecrets(plan)
 	// Before that, they are those of the Secrets that were there: what keeps a pass from coming here must not hide that they expire.
-	p.figures.ClusterCA, p.figures.ClientsCA = plan.ClusterCA.NotAfter, plan.ClientsCA.NotAfter
+	p.figures.ClusterCA = metrics.Certificate(plan.ClusterCA.Validity)
+	p.figures.ClientsCA = metrics.Certificate(plan.ClientsCA.Validity)
 	if wait := plan.Next.Sub(p.Now()); wait > 0 {
 		p.requeueAfter(wait)
 	}

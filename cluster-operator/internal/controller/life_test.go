@@ -274,16 +274,17 @@ func TestThatCertificatesExpireIsToldWhateverBecomesOfThePass(t *testing.T) {
 				w.Expect(err).NotTo(HaveOccurred())
 				found := map[string]float64{}
 				for _, family := range families {
-					if family.GetName() == "strimzi_certificate_expiration_timestamp_ms" {
+					if slices.Contains([]string{"strimzi_certificate_expiration_timestamp_ms",
+						"kafka_operators_certificate_renewal_timestamp_seconds"}, family.GetName()) {
 						for _, m := range family.GetMetric() {
-							found[m.String()] = m.GetGauge().GetValue()
+							found[family.GetName()+m.String()] = m.GetGauge().GetValue()
 						}
 					}
 				}
 				return found
 			}
 			before := expiry()
-			w.Expect(before).To(HaveLen(2))
+			w.Expect(before).To(HaveLen(4))
 			w.get(k, "my-cluster")
 			change(k)
 			w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())

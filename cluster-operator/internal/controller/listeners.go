@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
@@ -90,7 +90,7 @@ func (p *pass) serve(pairs map[string]pki.Pair) error {
 func (p *pass) reportRefused(context.Context) error { return errors.Join(p.refused...) }
 
 // listenerExpiries returns when the certificates of their users' expire that nodes hold for listeners.
-func listenerExpiries(f facts.Cluster, kafka *v1.Kafka) map[string]time.Time {
+func listenerCertificates(f facts.Cluster, kafka *v1.Kafka) map[string]metrics.Certificate {
 	listeners, _ := customListeners(kafka)
 	var nodes []*corev1.Secret
 	for key := range f.Objects {
@@ -98,9 +98,9 @@ func listenerExpiries(f facts.Cluster, kafka *v1.Kafka) map[string]time.Time {
 			nodes = append(nodes, f.Secret(key.Name))
 		}
 	}
-	expiries := map[string]time.Time{}
+	certificates := map[string]metrics.Certificate{}
 	for _, l := range listeners {
-		expiries[l.Name] = l.Expiry(nodes)
+		certificates[l.Name] = metrics.Certificate(l.Validity(nodes))
 	}
-	return expiries
+	return certificates
 }

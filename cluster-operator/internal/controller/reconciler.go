@@ -212,10 +212,17 @@ func wasReady(kafka *v1.Kafka) bool {
 
 // figuresOf returns the metrics that follow from the objects of a Kafka, independent of the result of its pass.
 func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
-	name := kafka.Name
+	spec := kafka.Spec
+	if spec == nil {
+		spec = &v1.KafkaSpec{}
+	}
+	authority := func(secret string, config *v1.CertificateAuthority) metrics.Certificate {
+		return metrics.Certificate(pki.CAValidity(f.Secret(secret), caConfig(config)))
+	}
 	figures := metrics.Kafka{
-		ClusterCA: pki.CAExpiry(f.Secret(pki.ClusterCACertSecret(name))), ClientsCA: pki.CAExpiry(f.Secret(pki.ClientsCACertSecret(name))),
-		Listeners: listenerExpiries(f, kafka),
+		ClusterCA: authority(pki.ClusterCACertSecret(kafka.Name), spec.ClusterCa),
+		ClientsCA: authority(pki.ClientsCACertSecret(kafka.Name), spec.ClientsCa),
+		Listeners: listenerCertificates(f, kafka),
 	}
 	for _, set := range f.PodSets() {
 		figures.Nodes += len(set.Spec.Pods)

@@ -23,10 +23,16 @@ type Kafka struct {
 	Nodes, NotReady int
 	// Pending is how many nodes a newer operator would make differently, and does not.
 	Pending int
-	// ClusterCA and ClientsCA are when their certificates expire; zero if that is unknown.
-	ClusterCA, ClientsCA time.Time
-	// Listeners is when the certificates of their users' expire that nodes hold for listeners, by the listeners' names.
-	Listeners map[string]time.Time
+	// ClusterCA and ClientsCA are their certificates.
+	ClusterCA, ClientsCA Certificate
+	// Listeners are the certificates of their users' that nodes hold for listeners, by the listeners' names.
+	Listeners map[string]Certificate
+}
+
+// Certificate is how long a certificate is valid; zero if that is unknown.
+type Certificate struct {
+	// Expires is when it expires, and Due when it should be renewed.
+	Expires, Due time.Time
 }
 
 // Metrics holds every figure.
@@ -47,12 +53,15 @@ type Metrics struct {
 }
 
 var (
-	perNamespace = []string{"kind", "namespace", "selector"}
-	resources    = prometheus.NewDesc("strimzi_resources", "Number of custom resources the operator sees", perNamespace, nil)
-	paused       = prometheus.NewDesc("strimzi_resources_paused",
+	perNamespace   = []string{"kind", "namespace", "selector"}
+	perCertificate = []string{"kind", "namespace", "cluster", "type", "selector", "resource_namespace"}
+	resources      = prometheus.NewDesc("strimzi_resources", "Number of custom resources the operator sees", perNamespace, nil)
+	paused         = prometheus.NewDesc("strimzi_resources_paused",
 		"Number of custom resources the operator sees but does not reconcile due to paused reconciliations", perNamespace, nil)
 	expiration = prometheus.NewDesc("strimzi_certificate_expiration_timestamp_ms", "Time in milliseconds when the certificate expires",
-		[]string{"kind", "namespace", "cluster", "type", "selector", "resource_namespace"}, nil)
+		perCertificate, nil)
+	renewal = prometheus.NewDesc("kafka_operators_certificate_renewal_timestamp_seconds",
+		"When the certificate should be renewed, in seconds since 1970", perCertificate, nil)
 	ready    = prometheus.NewDesc("kafka_operators_kafka_ready", "Whether the Kafka is ready", []string{"namespace", "name"}, nil)
 	nodes    = prometheus.NewDesc("kafka_operators_kafka_nodes", "Number of nodes of the Kafka", []string{"namespace", "name"}, nil)
 	notReady = prometheus.NewDesc("kafka_operators_kafka_nodes_not_ready", "Number of nodes of the Kafka that are not ready",
@@ -130,7 +139,7 @@ func (m *Metrics) Forget(name types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resources, paused, expiration, ready, nodes, notReady, pending, remoteRunning,
+	for _, d := range []*prometheus.Desc{resources, paused, expiration, renewal, ready, nodes, notReady, pending, remoteRunning,
 		remoteSameVersion} {
 		out <- d
 	}
@@ -153,13 +162,14 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
 		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)
 		gauge(pending, float64(k.Pending), name.Namespace, name.Name)
-		expiries := map[string]time.Time{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA}
-		for listener, expires := range k.Listeners {
-			expiries["listener-"+listener] = expires
+		certificates := map[string]Certificate{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA}
+		for listener, c := range k.Listeners {
+			certificates["listener-"+listener] = c
 		}
-		for of, expires := range expiries {
-			if !expires.IsZero() {
-				gauge(expiration, float64(expires.UnixMilli()), kind, name.Namespace, name.Name, of, m.selector, name.Namespace)
+		for of, c := range certificates {
+			if !c.Expires.IsZero() {
+				gauge(expiration, float64(c.Expires.UnixMilli()), kind, name.Namespace, name.Name, of, m.selector, name.Namespace)
+				gauge(renewal, float64(c.Due.Unix()), kind, name.Namespace, name.Name, of, m.selector, name.Namespace)
 			}
 		}
 	}

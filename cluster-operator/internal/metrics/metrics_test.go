@@ -16,10 +16,14 @@ func TestFigures(t *testing.T) {
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
 	m.Reconciled(Pass{Namespace: "ns", Took: time.Second, Periodical: true, Succeeded: true})
 	m.Reconciled(Pass{Namespace: "ns", Took: 2 * time.Second})
-	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: time.UnixMilli(1000),
-		Listeners: map[string]time.Time{"tls": time.UnixMilli(2000), "new": {}}})
+	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
+		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
 	want := `
+# HELP kafka_operators_certificate_renewal_timestamp_seconds When the certificate should be renewed, in seconds since 1970
+# TYPE kafka_operators_certificate_renewal_timestamp_seconds gauge
+kafka_operators_certificate_renewal_timestamp_seconds{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} -5
+kafka_operators_certificate_renewal_timestamp_seconds{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 1
 # HELP kafka_operators_kafka_ready Whether the Kafka is ready
 # TYPE kafka_operators_kafka_ready gauge
 kafka_operators_kafka_ready{name="one",namespace="ns"} 1
@@ -52,7 +56,7 @@ strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 `
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
 		"kafka_operators_kafka_ready",
-		"strimzi_certificate_expiration_timestamp_ms",
+		"strimzi_certificate_expiration_timestamp_ms", "kafka_operators_certificate_renewal_timestamp_seconds",
 		"strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
 		"strimzi_reconciliations_locked_total", "strimzi_reconciliations_periodical_total",
 		"strimzi_resources", "strimzi_resources_paused"); err != nil {

@@ -155,25 +155,10 @@ func parseCerts(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// CAExpiry returns when the certificate of a CA expires, from the Secret of ClusterCACertSecret or ClientsCACertSecret; zero if unknown.
-func CAExpiry(ca *corev1.Secret) time.Time { return expiry(ca, entryCert) }
-
 // Generated reports whether the certificate in the Secret of a CA looks like one that this operator, or Strimzi's, makes.
 func Generated(ca *corev1.Secret) bool {
 	certs, err := parseCerts(ca.Data[entryCert])
 	return err == nil && len(certs) == 1 && signed(certs[0], certs[0]) && slices.Equal(certs[0].Subject.Organization, []string{organization})
-}
-
-// expiry returns when the certificate in an entry of a Secret expires; zero if unknown.
-func expiry(secret *corev1.Secret, entry string) time.Time {
-	if secret == nil {
-		return time.Time{}
-	}
-	certs, err := parseCerts(secret.Data[entry])
-	if err != nil {
-		return time.Time{}
-	}
-	return certs[0].NotAfter
 }
 
 // parseKey reads a private key in PEM: PKCS #8, or what OpenSSL wrote before.

@@ -117,11 +117,6 @@ func (r *Result) serve(in *Input, w *world, windows schedule) {
 	}
 }
 
-// renewal is how long before a certificate expires its user should have replaced it: 30 days, or a third of its life if that is shorter.
-func (c choice) renewal() time.Duration {
-	return min(days(CAConfig{}.withDefaults().RenewalDays), c.cert.NotAfter.Sub(c.cert.NotBefore)/3)
-}
-
 // warn reports a certificate that waits for a window, or that expires soon.
 func (c choice) warn(l Listener, now time.Time) []Problem {
 	if c.cert == nil {
@@ -135,19 +130,9 @@ func (c choice) warn(l Listener, now time.Time) []Problem {
 	case left <= 0:
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expired at %s: replace it in Secret %s", l.Name,
 			expires, l.Secret)}}
-	case left < c.renewal():
+	case left < listenerRenewal(c.cert):
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of listener %s expires at %s: replace it in Secret %s", l.Name,
 			expires, l.Secret)}}
 	}
 	return nil
-}
-
-// Expiry returns when the first of the listener's certificates in Secrets of nodes expires; zero if unknown.
-func (l Listener) Expiry(secrets []*corev1.Secret) (first time.Time) {
-	for _, secret := range secrets {
-		if at := expiry(secret, l.CertEntry); !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	return first
 }

@@ -63,8 +63,8 @@ type CAState struct {
 	// TrustPEM are all certificates that clients should trust: the current one, and the old ones while nodes may serve certificates that they
 	// signed.
 	TrustPEM []byte
-	// NotAfter is when the current certificate expires.
-	NotAfter time.Time
+	// Validity is that of the current certificate.
+	Validity Validity
 }
 
 // Problem is something that a user should know. What Plan cannot do at all is an error and not a Problem.
