@@ -125,7 +125,7 @@ type PodTemplate struct {
 	// +listType=atomic
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
-	// The security context of the pod, instead of the operator's.
+	// The security context of the pod, instead of the operator's. A node's gets the fsGroup and user that Kafka's image needs, if it has none.
 	// +optional
 	SecurityContext *corev1.PodSecurityContext `json:"securityContext,omitempty"`
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,13 +16,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// apacheUser is the user and group that the official Apache Kafka image runs as; volumes are made writable for the group.
+// apacheUser is the user and group that the official Apache Kafka image runs as (appuser); volumes are made writable for the group.
 const apacheUser = 1000
 
 // pod returns the manifest of a node's pod, without the annotations that follow from the manifest itself.
 func (c *cluster) pod(n topology.Node) *corev1.Pod {
 	name := c.podName(n)
 	t := c.podTemplate(n.Pool)
+	kafka := c.container(n)
 	labels := c.poolLabels(n.Pool)
 	labels[podset.LabelPodName] = name
 	labels[podset.LabelBrokerRole] = fmt.Sprint(n.Roles.Broker)
@@ -36,7 +38,7 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 			AutomountServiceAccountToken:  new(false),
 			TerminationGracePeriodSeconds: new(value(t.TerminationGracePeriodSeconds, 30)),
 			RestartPolicy:                 corev1.RestartPolicyAlways,
-			SecurityContext:               c.podSecurity(t),
+			SecurityContext:               c.podSecurity(t.SecurityContext, kafka.SecurityContext),
 			Affinity:                      c.affinity(n, t),
 			Tolerations:                   t.Tolerations, TopologySpreadConstraints: t.TopologySpreadConstraints,
 			PriorityClassName: t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases,
@@ -44,7 +46,7 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 			ImagePullSecrets: c.pullSecrets(t.ImagePullSecrets),
 			Volumes:          c.podVolumes(n, t),
 			InitContainers:   c.initContainers(n),
-			Containers:       []corev1.Container{c.container(n)},
+			Containers:       []corev1.Container{kafka},
 		},
 	}
 	if t.Metadata != nil {
@@ -271,16 +273,25 @@ func (c *cluster) certificateSources(n topology.Node) []corev1.VolumeProjection 
 	}
 }
 
-// podSecurity makes volumes writable for the image's user, unless the template decides.
-func (c *cluster) podSecurity(t v1.PodTemplate) *corev1.PodSecurityContext {
-	if t.SecurityContext != nil {
-		return t.SecurityContext
+// podSecurity returns the security context of a node's pod: that of the template, completed by what the official image needs to start.
+// kafka is that of the container.
+func (c *cluster) podSecurity(template *corev1.PodSecurityContext, kafka *corev1.SecurityContext) *corev1.PodSecurityContext {
+	s, k := value(template, corev1.PodSecurityContext{}), value(kafka, corev1.SecurityContext{})
+	user, group := cmp.Or(k.RunAsUser, s.RunAsUser), cmp.Or(k.RunAsGroup, s.RunAsGroup)
+	if s.FSGroup == nil && (template == nil || !readsAsRoot(user, group, s.SupplementalGroups)) {
+		s.FSGroup = new(int64(apacheUser)) // without it, the node can't read its key, nor write to its volumes
+		s.FSGroupChangePolicy = cmp.Or(s.FSGroupChangePolicy, new(corev1.FSGroupChangeOnRootMismatch))
 	}
-	s := &corev1.PodSecurityContext{FSGroup: new(int64(apacheUser)), FSGroupChangePolicy: new(corev1.FSGroupChangeOnRootMismatch)}
-	if c.Settings.Restricted {
+	nonRoot := value(cmp.Or(k.RunAsNonRoot, s.RunAsNonRoot), false)
+	if template == nil && c.Settings.Restricted || user == nil && nonRoot && c.spec().Image == "" {
 		s.RunAsUser = new(int64(apacheUser)) // the image names its user, which kubelet can't tell from root
 	}
-	return s
+	return &s
+}
+
+// readsAsRoot reports whether a user, with a group and others, reads what root's group may.
+func readsAsRoot(user, group *int64, others []int64) bool {
+	return value(user, apacheUser) == 0 || value(group, apacheUser) == 0 || slices.Contains(others, 0)
 }
 
 // containerSecurity returns the security context of a container: that of the template, else the one that the Pod Security Standard

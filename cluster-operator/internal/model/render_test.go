@@ -238,6 +238,95 @@ func TestPodsAreAsRestrictedAsTheOperatorIsToldTo(t *testing.T) {
 	}
 }
 
+// TestSecurityContextsOfTemplatesStart checks that Kafka can read its key and prove that it is not root, whichever context a template has:
+// kubelet can't tell the user "appuser" of the official image from root.
+func TestSecurityContextsOfTemplatesStart(t *testing.T) {
+	id := func(n int64) *int64 { return &n }
+	policy := corev1.FSGroupChangeOnRootMismatch
+	for name, c := range map[string]struct {
+		pod        *corev1.PodSecurityContext
+		container  *corev1.SecurityContext
+		image      string
+		baseline   *corev1.PodSecurityContext // what the pod gets
+		restricted *corev1.PodSecurityContext
+	}{
+		"none": {
+			baseline:   &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			restricted: &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+		},
+		"of the pod": {
+			pod:        &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
+			baseline:   &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+			restricted: &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+		},
+		"of the container": {
+			container:  &corev1.SecurityContext{RunAsNonRoot: new(true)},
+			baseline:   &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+			restricted: &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+		},
+		"of both": {
+			pod:        &corev1.PodSecurityContext{FSGroup: id(0)},
+			container:  &corev1.SecurityContext{RunAsNonRoot: new(true)},
+			baseline:   &corev1.PodSecurityContext{FSGroup: id(0), RunAsUser: id(1000)},
+			restricted: &corev1.PodSecurityContext{FSGroup: id(0), RunAsUser: id(1000)},
+		},
+		"of the pod, which is not said to be no root": {
+			pod:        &corev1.PodSecurityContext{FSGroup: id(7)},
+			baseline:   &corev1.PodSecurityContext{FSGroup: id(7)},
+			restricted: &corev1.PodSecurityContext{FSGroup: id(7), RunAsUser: id(1000)},
+		},
+		"of the pod, whose container may be root": {
+			pod:        &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
+			container:  &corev1.SecurityContext{RunAsNonRoot: new(false)},
+			baseline:   &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			restricted: &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+		},
+		"with a user": {
+			pod:        &corev1.PodSecurityContext{RunAsUser: id(1001), RunAsNonRoot: new(true)},
+			baseline:   &corev1.PodSecurityContext{RunAsUser: id(1001), RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			restricted: &corev1.PodSecurityContext{RunAsUser: id(1001), RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+		},
+		"with a user of the container": {
+			container:  &corev1.SecurityContext{RunAsUser: id(1001), RunAsNonRoot: new(true)},
+			baseline:   &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			restricted: &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+		},
+		"root in the container": {
+			container: &corev1.SecurityContext{RunAsUser: id(0)},
+			baseline:  &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy},
+		},
+		"root":         {pod: &corev1.PodSecurityContext{RunAsUser: id(0)}, baseline: &corev1.PodSecurityContext{RunAsUser: id(0)}},
+		"root's group": {pod: &corev1.PodSecurityContext{RunAsGroup: id(0)}, baseline: &corev1.PodSecurityContext{RunAsGroup: id(0)}},
+		"root's group among others": {
+			pod:      &corev1.PodSecurityContext{SupplementalGroups: []int64{7, 0}},
+			baseline: &corev1.PodSecurityContext{SupplementalGroups: []int64{7, 0}},
+		},
+		"of the pod, and an image of the user's": {
+			pod: &corev1.PodSecurityContext{RunAsNonRoot: new(true)}, image: "mine",
+			baseline:   &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			restricted: &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			in := rich(t)
+			in.Kafka.Spec.Kafka.Image = c.image
+			in.Kafka.Spec.Kafka.Template = &v1.KafkaClusterTemplate{Pod: &v1.PodTemplate{SecurityContext: c.pod},
+				KafkaContainer: &v1.ContainerTemplate{SecurityContext: c.container}}
+			before := c.pod.DeepCopy()
+			for restricted, want := range map[bool]*corev1.PodSecurityContext{false: c.baseline, true: c.restricted} {
+				if want == nil {
+					continue
+				}
+				in.Settings.Restricted = restricted
+				pod := (&cluster{in}).pod(in.Topology.Nodes()[0])
+				g.Expect(pod.Spec.SecurityContext).To(Equal(want), "restricted: %v", restricted)
+			}
+			g.Expect(c.pod).To(Equal(before))
+		})
+	}
+}
+
 // TestWhatRestartsNodes makes one change at a time, and checks which nodes get another revision.
 func TestWhatRestartsNodes(t *testing.T) {
 	all, brokers, none := []int32{0, 1, 2}, []int32{0, 1}, []int32(nil)

@@ -75,8 +75,8 @@ func kafkaImage(ctx context.Context, name, jars, jre string) (image.Image, error
 	const java = "/opt/java"
 	i := image.Image{Name: name, Config: image.Config{
 		Env: []string{"PATH=" + java + "/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "JAVA_HOME=" + java, "LANG=C.UTF-8"},
-		// The official image's user.
-		User: "1000:1000", WorkingDir: "/",
+		// The official image's user, which kubelet can't tell from root.
+		User: "appuser", WorkingDir: "/",
 	}}
 	i.Files = []image.File{
 		{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/sh\nappuser:x:1000:1000::/home/appuser:/bin/sh\n"},
