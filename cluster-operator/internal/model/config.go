@@ -3,8 +3,11 @@ package model
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -75,6 +78,31 @@ func escapeValue(value string) string {
 		leading = leading && r == ' '
 	}
 	return b.String()
+}
+
+// escapes are what java.util.Properties reads in a value: characters by number, a line that continues in the next one, and other escapes. It
+// drops a backslash before any other character; here that stays, because it is more likely a part of a regular expression.
+var escapes = regexp.MustCompile(`(\\u[0-9a-fA-F]{4})+|\\\r?\n[ \t\f]*|\\[\\tnrf:=#! ]`)
+
+// unescapeValue reads a value as java.util.Properties does, for what Strimzi's users write as in a properties file.
+func unescapeValue(value string) string {
+	return escapes.ReplaceAllStringFunc(value, func(escape string) string {
+		switch escape[1] {
+		case 'u':
+			var units []uint16
+			for number := range strings.SplitSeq(escape[2:], `\u`) {
+				unit, _ := strconv.ParseUint(number, 16, 16) // the expression lets nothing else in
+				units = append(units, uint16(unit))
+			}
+			return string(utf16.Decode(units))
+		case '\r', '\n':
+			return ""
+		}
+		if i := strings.IndexByte("tnrf", escape[1]); i >= 0 {
+			return "\t\n\r\f"[i : i+1]
+		}
+		return escape[1:]
+	})
 }
 
 // inFile refers to a file's content by Kafka's DirectoryConfigProvider (KIP-421).

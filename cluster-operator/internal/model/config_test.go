@@ -41,3 +41,35 @@ func TestAUsersConfigurationWins(t *testing.T) {
 		})
 	}
 }
+
+func TestListenerConfigIsReadAsAPropertiesFile(t *testing.T) {
+	for name, c := range map[string]struct{ value, line string }{
+		"nothing to read": {"RULE:^CN=(.*?),.*$/$1/L", "RULE:^CN=(.*?),.*$/$1/L"},
+		"lines that continue": {"com.example.LoginModule required \\\n  user=\"a\" \\\r\n\tpassword=\"b\";\n",
+			`com.example.LoginModule required user="a" password="b";\n`},
+		"lines that do not":                    {"a\n  b", `a\n  b`},
+		"a backslash for a regular expression": {`RULE:^CN=a\\.b$/x/,DEFAULT`, `RULE:^CN=a\\.b$/x/,DEFAULT`},
+		"the same, without Java's escape":      {`RULE:^CN=(\w+)\.b$/$1/`, `RULE:^CN=(\\w+)\\.b$/$1/`},
+		"an escaped backslash at a line's end": {"a\\\\\nb", `a\\\nb`},
+		"a backslash at the end":               {`a\`, `a\\`},
+		"what separates keys, and comments":    {`https\://a\=b\#c\!d\ e`, `https://a=b#c!d e`},
+		"control characters":                   {`a\tb\nc\rd`, `a\tb\nc\rd`},
+		"characters by number":                 {`\u0041\\u0042`, `A\\u0042`},
+		"no number":                            {`\user`, `\\user`},
+		"leading space that is not to be lost": {`\ a`, `\ a`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := rich(t)
+			text, err := json.Marshal(c.value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Kafka.Spec.Kafka.Listeners[0].Authentication = &v1.ListenerAuthentication{Type: v1.AuthenticationCustom,
+				ListenerConfig: map[string]v1.ConfigValue{"key": {Raw: text}}}
+			config := render(t, in, nil).Manifests[0].Config.Data["server.config"]
+			if want := "\nlistener.name.plain-9092.key=" + c.line + "\n"; !strings.Contains(config, want) {
+				t.Errorf("no line %q in\n%s", want, config)
+			}
+		})
+	}
+}

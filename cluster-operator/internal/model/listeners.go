@@ -95,7 +95,7 @@ func (c *cluster) clientListener(p *properties, l v1.Listener) {
 		case v1.AuthenticationCustom:
 			for _, key := range slices.Sorted(maps.Keys(a.ListenerConfig)) {
 				if text, err := a.ListenerConfig[key].Text(); err == nil && !ForbiddenOfListener(key) {
-					p.set(prefix+key, text)
+					p.set(prefix+key, unescapeValue(text)) // Strimzi writes it as it is
 				}
 			}
 		}
