@@ -1,6 +1,10 @@
 package observe
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
 
 // Properties parses a Java properties file, as far as Kafka's configuration files use the format: comments, both separators, lines that
 // continue after a backslash, and escapes. A duplicate key has its last value.
@@ -65,8 +69,26 @@ func unescape(s string) string {
 		case 'f':
 			out.WriteByte('\f')
 		default:
+			if text, n := numbered(s[i-1:]); n > 0 {
+				out.WriteString(text)
+				i += n - 2
+				continue
+			}
 			out.WriteByte(s[i])
 		}
 	}
 	return out.String()
+}
+
+// numbered reads the characters by number (\uXXXX, in UTF-16) that a text begins with, and how many bytes they take.
+func numbered(s string) (text string, n int) {
+	var units []uint16
+	for ; len(s) >= n+6 && s[n:n+2] == `\u`; n += 6 {
+		unit, err := strconv.ParseUint(s[n+2:n+6], 16, 16)
+		if err != nil {
+			break
+		}
+		units = append(units, uint16(unit))
+	}
+	return string(utf16.Decode(units)), n
 }

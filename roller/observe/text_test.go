@@ -26,6 +26,14 @@ func TestProperties(t *testing.T) {
 	}))
 }
 
+func TestPropertiesWithCharactersByNumber(t *testing.T) {
+	for value, want := range map[string]string{
+		`M\u00FCller\u20ac`: "Müller€", `\uD83D\uDE00\n`: "😀\n", `\u12`: "u12", `\u12x4`: "u12x4", `\\u0041`: `\u0041`, `\u0041\ux`: "Aux",
+	} {
+		NewWithT(t).Expect(observe.Properties("key=" + value)).To(Equal(map[string]string{"key": want}))
+	}
+}
+
 // Log lines of Apache Kafka 4.3.1 (kafka.log.LogManager).
 func TestRecoveryByTheLog(t *testing.T) {
 	const (

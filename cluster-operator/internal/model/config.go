@@ -56,7 +56,8 @@ func (p properties) render() string {
 	return b.String()
 }
 
-// escapeValue writes a value so that java.util.Properties reads it back.
+// escapeValue writes a value so that java.util.Properties reads it back. Kafka lets that read bytes as ISO 8859-1, so other characters than
+// those of ASCII are written by number.
 func escapeValue(value string) string {
 	var b strings.Builder
 	leading := true
@@ -72,6 +73,10 @@ func escapeValue(value string) string {
 			b.WriteString(`\t`)
 		case r == ' ' && leading:
 			b.WriteString(`\ `)
+		case r > '~':
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04X`, unit)
+			}
 		default:
 			b.WriteRune(r)
 		}

@@ -73,3 +73,16 @@ func TestListenerConfigIsReadAsAPropertiesFile(t *testing.T) {
 		})
 	}
 }
+
+func TestValuesAreWrittenInASCII(t *testing.T) {
+	for value, want := range map[string]string{
+		" !~\\": `\ !~\\`, "User:CN=Müller": `User:CN=M\u00FCller`, "€": `\u20AC`, "😀": `\uD83D\uDE00`, "\x7f": `\u007F`,
+	} {
+		if got := escapeValue(value); got != want {
+			t.Errorf("%q is written as %s, and should be %s", value, got, want)
+		}
+		if got := unescapeValue(escapeValue(value)); got != value {
+			t.Errorf("%q is read back as %q", value, got)
+		}
+	}
+}
