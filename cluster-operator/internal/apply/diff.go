@@ -96,6 +96,9 @@ func drifts(wanted, live any) (path string, differs bool) {
 			return "", len(w) > 0 || live != nil
 		}
 		for key, value := range w {
+			if key == "finalizers" && lacksNone(value, l[key]) {
+				continue
+			}
 			if path, differs := drifts(value, l[key]); differs {
 				return "." + key + path, true
 			}
@@ -113,6 +116,16 @@ func drifts(wanted, live any) (path string, differs bool) {
 	default:
 		return "", !equal(wanted, live)
 	}
+}
+
+// lacksNone reports whether a live list has all that is wanted, in whatever order: finalizers are a set, to which controllers of load
+// balancers add their own.
+func lacksNone(wanted, live any) bool {
+	w, is := wanted.([]any)
+	l, _ := live.([]any)
+	return is && !slices.ContainsFunc(w, func(v any) bool {
+		return !slices.ContainsFunc(l, func(of any) bool { return same(v, of) })
+	})
 }
 
 // listDrifts compares lists. Others may add elements only to lists whose elements have names, which server-side apply merges.

@@ -66,6 +66,32 @@ func TestTheFirstFieldThatDiffersIsNamed(t *testing.T) {
 	}
 }
 
+func TestFinalizersAreASet(t *testing.T) {
+	service := func(label string, finalizers ...string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "s", Labels: map[string]string{"finalizers": label}, Finalizers: finalizers}}
+	}
+	for what, c := range map[string]struct {
+		live *corev1.Service
+		want string
+	}{
+		"the same":                          {service("x", "a", "b"), ""},
+		"another order, and one of another": {service("x", "service.kubernetes.io/load-balancer-cleanup", "b", "a"), ""},
+		"one is missing":                    {service("x", "b", "c"), ".metadata.finalizers"},
+		"all are missing":                   {service("x"), ".metadata.finalizers"},
+		"a label of that name":              {service("y", "a", "b"), ".metadata.labels.finalizers"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			wanted, err := toUnstructured(service("x", "a", "b"))
+			g.Expect(err).NotTo(HaveOccurred())
+			path, err := differs(wanted, c.live)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(path).To(HavePrefix(c.want))
+			g.Expect(path == "").To(Equal(c.want == ""), path)
+		})
+	}
+}
+
 func TestHashesAreNotComputedAsNumbers(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(equal("7152341e35824590", "2e13582459021734")).To(BeFalse())
