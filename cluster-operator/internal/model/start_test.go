@@ -149,6 +149,35 @@ func TestNodesStartWithoutAnExporterThatDoesNot(t *testing.T) {
 	}
 }
 
+func TestOptionsOfJavaAsKafkasOwnScriptsReadThem(t *testing.T) {
+	const jmx = "-Dcom.sun.management.jmxremote"
+	for name, c := range map[string]struct {
+		env     []string
+		options string // in the place of the operator's configuration of log4j
+	}{
+		"none":       {nil, " -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
+		"log4j":      {[]string{"KAFKA_LOG4J_OPTS=-Dlog4j2.configurationFile=/mnt/a.yaml -Da=b"}, " -Dlog4j2.configurationFile=/mnt/a.yaml -Da=b "},
+		"JMX":        {[]string{"KAFKA_JMX_OPTS=-Dx -Dy"}, " -Dx -Dy -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
+		"empty ones": {[]string{"KAFKA_JMX_OPTS=", "JMX_PORT="}, " -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
+		"a port": {[]string{"KAFKA_LOG4J_OPTS=-Da", "JMX_PORT=9999"},
+			" " + jmx + "=true " + jmx + ".authenticate=false " + jmx + ".ssl=false " + jmx + ".port=9999 " + jmx + ".rmi.port=9999 -Da "},
+		"both": {[]string{"KAFKA_LOG4J_OPTS=-Da", "KAFKA_JMX_OPTS=-Dx", "JMX_PORT=9999"},
+			" -Dx " + jmx + ".port=9999 " + jmx + ".rmi.port=9999 -Da "},
+		"a port of RMI": {[]string{"KAFKA_LOG4J_OPTS=-Da", "KAFKA_JMX_OPTS=" + jmx + ".rmi.port=1", "JMX_PORT=9999"},
+			" " + jmx + ".rmi.port=1 " + jmx + ".port=9999 -Da "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newContainer(t, []string{"data"}, []string{"data"}, "data")
+			in.format("data", "id")
+			_, _, err := in.start(append(c.env, "STRIMZI_JAVA_SYSTEM_PROPERTIES=-Dbefore")...)
+			in.Expect(err).NotTo(HaveOccurred())
+			said, err := os.ReadFile(filepath.Join(in.dir, "said"))
+			in.Expect(err).NotTo(HaveOccurred())
+			in.Expect(string(said)).To(ContainSubstring(" -Dbefore" + strings.ReplaceAll(c.options, "DIR", in.dir) + "-Dkafka.logs.dir=/tmp "))
+		})
+	}
+}
+
 func TestNodesFormatVolumesThatWereAdded(t *testing.T) {
 	c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-0")
 	c.format("data-0", "id")

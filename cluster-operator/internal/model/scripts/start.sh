@@ -96,8 +96,17 @@ if ! formatted; then
   storage_tool "" format --ignore-formatted --cluster-id "$cluster" --release-version "$(cat "$conf/metadata.version")" --config "$config"
 fi
 
+# As in Kafka's own scripts.
+jmx=${KAFKA_JMX_OPTS:-}
+if [ -n "${JMX_PORT:-}" ]; then
+  remote=-Dcom.sun.management.jmxremote
+  jmx="${jmx:-$remote=true $remote.authenticate=false $remote.ssl=false} $remote.port=$JMX_PORT"
+  [[ $jmx == *"$remote.rmi.port="* ]] || jmx+=" $remote.rmi.port=$JMX_PORT"
+fi
+
 # A node that comes back has a new address: names are looked up again after 5 s, as long as Kubernetes' DNS lets others keep them, and not after
 # Java's 30 s.
 # shellcheck disable=SC2086
 exec java -Dsun.net.inetaddr.ttl=5 ${KAFKA_HEAP_OPTS:-} ${KAFKA_JVM_PERFORMANCE_OPTS:-} ${STRIMZI_JAVA_SYSTEM_PROPERTIES:-} \
-  -Dlog4j2.configurationFile="$conf/log4j2.properties" -Dkafka.logs.dir=/tmp "${exporter[@]}" ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$config"
+  $jmx ${KAFKA_LOG4J_OPTS:--Dlog4j2.configurationFile="$conf/log4j2.properties"} -Dkafka.logs.dir=/tmp "${exporter[@]}" \
+  ${KAFKA_OPTS:-} -cp "$classpath" kafka.Kafka "$config"
