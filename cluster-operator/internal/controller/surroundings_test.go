@@ -233,9 +233,16 @@ func TestATopicOperatorThatDoesNotRunHoldsUpNoUpgrade(t *testing.T) {
 	h.must(h.k8s.Get(t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster-entity-operator"}, operator))
 	operator.Status.ReadyReplicas = 0
 	h.must(h.k8s.Status().Update(t.Context(), operator))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "my-cluster-entity-operator-1",
+		Labels: operator.Spec.Template.Labels}}
+	h.must(h.k8s.Create(t.Context(), pod))
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}}
+	h.must(h.k8s.Status().Update(t.Context(), pod))
 	h.brokers.metadata = metadataOf["4.2.0"]
 	h.passOver("my-cluster")
-	g.Expect(h.kafka("my-cluster")).To(isReady("False", "TopicOperatorNotReady", ""))
+	g.Expect(h.kafka("my-cluster")).To(isReady("False", "TopicOperatorNotReady", ". Waiting: pod my-cluster-entity-operator-1 "+
+		"(CrashLoopBackOff)"))
 	g.Expect(h.brokers.metadata).To(Equal(metadataOf["4.3.1"]))
 	g.Expect(h.kafka("my-cluster").Status.KafkaMetadataVersion).To(Equal("4.3-IV0"))
 }

@@ -209,6 +209,15 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 	return k
 }
 
+// IsStrimziOperator reports whether an image is that of all of Strimzi's operators, in whatever registry.
+func IsStrimziOperator(image string) bool {
+	repository, _, _ := strings.Cut(image, "@")
+	if tag := strings.LastIndex(repository, ":"); tag > strings.LastIndex(repository, "/") {
+		repository = repository[:tag]
+	}
+	return strings.HasSuffix(repository, "strimzi/operator")
+}
+
 // topicOperatorEnvironment returns the environment of the topic operator that the operator sets.
 func (c *cluster) topicOperatorEnvironment() []corev1.EnvVar {
 	o := c.Kafka.Spec.EntityOperator.TopicOperator

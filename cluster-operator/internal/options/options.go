@@ -149,6 +149,10 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 	o.Election.Complete(r, name, home)
 	o.HTTP.Complete(r)
 	o.Stretch.complete(r)
+	if model.IsStrimziOperator(o.TopicOperatorImage) {
+		r.Warn("Topic operators do not start with Strimzi's image %s: remove %s, or name an image of this topic operator", o.TopicOperatorImage,
+			envTopicOperatorImage)
+	}
 	return *o, r.Warnings(), r.Err()
 }
 

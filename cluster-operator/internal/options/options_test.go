@@ -3,6 +3,7 @@ package options
 import (
 	"flag"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,19 @@ func TestPodSecurityProviders(t *testing.T) {
 	_, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "com.example.Mine"})
 	if err == nil || !strings.Contains(err.Error(), "unknown provider: com.example.Mine") {
 		t.Error(err)
+	}
+}
+
+func TestStrimzisImageOfTheTopicOperatorIsReported(t *testing.T) {
+	const warning = "Topic operators do not start with Strimzi's image quay.io/strimzi/operator:0.51.0: remove " +
+		"STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE, or name an image of this topic operator"
+	for image, reported := range map[string]bool{"quay.io/strimzi/operator:0.51.0": true, "mirror/topic-operator:1": false} {
+		_, warnings, err := Parse(nil, settings.Environment{Lookup: func(name string) (string, bool) {
+			return image, name == "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE"
+		}})
+		if err != nil || slices.Contains(warnings, warning) != reported {
+			t.Errorf("%s: %q %v", image, warnings, err)
+		}
 	}
 }
 

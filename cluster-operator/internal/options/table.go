@@ -42,6 +42,8 @@ func (o *Options) scope() []settings.Setting {
 	}
 }
 
+const envTopicOperatorImage = "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE"
+
 func (o *Options) imageSettings() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_KAFKA_IMAGES", Default: "4.2.0=docker.io/apache/kafka:4.2.0 4.2.1=docker.io/apache/kafka:4.2.1 " +
@@ -49,7 +51,7 @@ func (o *Options) imageSettings() []settings.Setting {
 			Doc: "The supported versions of Kafka and their images, as whitespace-separated `version=image`. A Kafka without a version " +
 				"starts with the latest. " +
 				"A changed image alone does not restart nodes."},
-		{Env: "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", Default: "kafka-operators/topic-operator:" + build.Release,
+		{Env: envTopicOperatorImage, Default: "kafka-operators/topic-operator:" + build.Release,
 			Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
 			Doc:   "The image of topic operators (`.spec.entityOperator.topicOperator`)."},
 		{Env: "STRIMZI_JMX_EXPORTER_IMAGE", Default: OwnImage, Added: true, Parse: settings.Into(&o.ExporterImage, settings.Text),

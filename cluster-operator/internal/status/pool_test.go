@@ -78,6 +78,10 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 		}, nil, []string{"Ready=True"}, "Ready=False Updating: 2 of 3 nodes are up to date, 2 are ready"},
 		"the topic operator is not ready": {func(in *Input) { in.TopicOperatorNotReady = true }, nil, []string{"Ready=True"},
 			"Ready=False TopicOperatorNotReady: all nodes are ready; the topic operator (Deployment c-entity-operator) is not"},
+		"the topic operator ends again and again": {func(in *Input) {
+			in.TopicOperatorNotReady, in.Waiting = true, []Wait{{"", "pod c-entity-operator-1 (CrashLoopBackOff)"}}
+		}, nil, []string{"Ready=True"}, "Ready=False TopicOperatorNotReady: all nodes are ready; the topic operator (Deployment " +
+			"c-entity-operator) is not. Waiting: pod c-entity-operator-1 (CrashLoopBackOff)"},
 		"the pass failed": {func(in *Input) { in.Failure = &Problem{Reason: "ReconciliationFailed", Message: "x"} }, nil,
 			[]string{"Ready=False ReconciliationFailed: x"}, "Ready=False ReconciliationFailed: x"},
 		"the Kafka is invalid": {func(in *Input) {

@@ -167,8 +167,8 @@ func readiness(in Input) v1.Condition {
 	case len(in.Unreachable) > 0:
 		return notReady("ListenerNotReady", strings.Join(in.Unreachable, "; "))
 	case in.TopicOperatorNotReady:
-		return notReady("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not",
-			in.Kafka.Name))
+		return notReady("TopicOperatorNotReady", fmt.Sprintf("all nodes are ready; the topic operator (Deployment %s-entity-operator) is not%s",
+			in.Kafka.Name, in.why("")))
 	}
 	return ready
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // noInitContainer is why the template of a container has no effect.
@@ -28,6 +29,11 @@ func (f *findings) unsupported() {
 				"The topic operator of Kafka(%s) has no rights in the namespace %s, which it should watch: create a Role like "+
 					"%[3]s-entity-operator there, and a RoleBinding of it to the ServiceAccount %[3]s-entity-operator of namespace %s",
 				f.key(), watched, f.Kafka.Name, f.Kafka.Namespace)
+		}
+		if image := e.TopicOperator.Image; model.IsStrimziOperator(image) {
+			f.warn("TopicOperatorImage", v1.ReasonUnsupportedField, "Resource Kafka(%s) names Strimzi's image %s in the field "+
+				"spec.entityOperator.topicOperator.image: the topic operator does not start with it. Remove the field, or name an image of this "+
+				"topic operator", f.key(), image)
 		}
 	}
 	for i, l := range f.cluster().Listeners {

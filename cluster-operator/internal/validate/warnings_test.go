@@ -192,6 +192,23 @@ func TestAWatchedNamespaceNeedsRights(t *testing.T) {
 			"c-entity-operator there, and a RoleBinding of it to the ServiceAccount c-entity-operator of namespace ns"}})
 }
 
+func TestStrimzisImageRunsNoTopicOperator(t *testing.T) {
+	image := func(name string) string {
+		return `kafka: {spec: {entityOperator: {topicOperator: {image: "` + name + `"}}}}`
+	}
+	var cases []wrong
+	for _, name := range []string{"quay.io/strimzi/operator:0.51.0", "localhost:5000/mirror/strimzi/operator", "strimzi/operator@sha256:0a",
+		"localhost:5000/strimzi/operator:1@sha256:0a"} {
+		cases = append(cases, wrong{name: name, code: "TopicOperatorImage", reason: "UnsupportedField", changes: image(name),
+			message: "Resource Kafka(ns/c) names Strimzi's image " + name + " in the field spec.entityOperator.topicOperator.image: the topic " +
+				"operator does not start with it. Remove the field, or name an image of this topic operator"})
+	}
+	expectWarnings(t, cases)
+	for _, name := range []string{"mirror/strimzi-operator:1", "strimzi/operator/topic:1", "topic-operator"} {
+		NewWithT(t).Expect(Validate(input(t, image(name)))).To(Equal(Result{}), name)
+	}
+}
+
 func TestUnknownFields(t *testing.T) {
 	g := NewWithT(t)
 	raw := []byte(`{"metadata":{"namespace":"ns","name":"c"},"spec":{"broker":1,
