@@ -21,7 +21,7 @@ var volumeName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // takenVolumes are the names of the volumes that the operator puts into pods of nodes, and of those that Strimzi does.
 var takenVolumes = []string{
-	"strimzi-tmp", "kafka-metrics-and-logging", "certificates", "placement", "data", "ready-files", "rack-volume", "kube-api-access", "tmp",
+	"strimzi-tmp", "kafka-metrics-and-logging", "certificates", "placement", "data", "ready-files", "rack-volume", "kube-api-access",
 	"strimzi-jmx-exporter",
 }
 
@@ -132,17 +132,23 @@ func (f *findings) podVolumes(of string, taken func(string) bool, pod v1.PodTemp
 		names = append(names, v.Name)
 		f.sources(of, v.Name, v.Secret != nil, v.ConfigMap != nil, v.PersistentVolumeClaim != nil)
 	}
-	var bad, twice []string
+	var bad, reserved, twice []string
 	for i, name := range names {
 		switch {
 		case !volumeName.MatchString(name):
 			bad = append(bad, name)
-		case slices.Contains(names[:i], name), taken(name):
+		case taken(name):
+			reserved = append(reserved, name)
+		case slices.Contains(names[:i], name):
 			twice = append(twice, name)
 		}
 	}
 	if len(bad) > 0 {
 		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (%s)", strings.Join(bad, ", "), volumeName, of)
+	}
+	if len(reserved) > 0 {
+		f.invalid("VolumeNameReserved", "Volume names [%s] are those of the operator's own volumes: use others in the volumes and volumeMounts "+
+			"of the template (%s)", strings.Join(reserved, ", "), of)
 	}
 	if len(twice) > 0 {
 		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (%s)", strings.Join(twice, ", "), of)

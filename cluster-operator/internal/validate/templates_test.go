@@ -40,10 +40,12 @@ func TestWrongTemplates(t *testing.T) {
 			message: "Volume names [] are invalid and do not match the pattern " + pattern + " (KafkaNodePool broker)"},
 		{name: "volume name twice", changes: pod(`{name: a, emptyDir: {}}, {name: a, emptyDir: {}}`), code: "VolumeNameTwice",
 			message: "Duplicate volume names found in additional volumes: [a] (KafkaNodePool broker)"},
-		{name: "volume name taken", changes: pod(`{name: strimzi-tmp, emptyDir: {}}`), code: "VolumeNameTwice",
-			message: "Duplicate volume names found in additional volumes: [strimzi-tmp] (KafkaNodePool broker)"},
-		{name: "volume name of data", changes: pod(`{name: data-3, emptyDir: {}}`), code: "VolumeNameTwice",
-			message: "Duplicate volume names found in additional volumes: [data-3] (KafkaNodePool broker)"},
+		{name: "volume names taken", changes: pod(`{name: certificates, emptyDir: {}}, {name: placement, emptyDir: {}}`),
+			code: "VolumeNameReserved", message: "Volume names [certificates, placement] are those of the operator's own volumes: use others in " +
+				"the volumes and volumeMounts of the template (KafkaNodePool broker)"},
+		{name: "volume name of data", changes: pod(`{name: data-3, emptyDir: {}}`), code: "VolumeNameReserved",
+			message: "Volume names [data-3] are those of the operator's own volumes: use others in the volumes and volumeMounts of the template " +
+				"(KafkaNodePool broker)"},
 		{name: "volume without a source", changes: pod(`{name: a}`), code: "VolumeSource",
 			message: "Volume a in the template of KafkaNodePool broker has no source: give it one"},
 		{name: "volume with two sources", changes: pod(`{name: a, emptyDir: {}, secret: {secretName: s}}`), code: "VolumeSource",
@@ -90,7 +92,7 @@ pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "M
 func TestGoodTemplates(t *testing.T) {
 	got := Validate(input(t, `
 kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {team: a}, annotations: {app.kubernetes.io/name: a}},
-  volumes: [{name: a, emptyDir: {}}],
+  volumes: [{name: a, emptyDir: {}}, {name: tmp, emptyDir: {}}],
   templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
   kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}},
   entityOperator: {topicOperator: {}, template: {pod: {volumes: [{name: data, emptyDir: {}}]},
