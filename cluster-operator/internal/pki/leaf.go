@@ -125,6 +125,8 @@ type issuer struct {
 	signer pair
 	// accepted are the CAs, in addition to the signer, whose leaves are kept: all relevant nodes trust them.
 	accepted []*x509.Certificate
+	// trusted are the certificates of which nodes trust each.
+	trusted []*x509.Certificate
 	// frozen keeps an accepted leaf even if it has other defects: nodes would not trust a new one.
 	frozen  bool
 	config  CAConfig
@@ -160,6 +162,21 @@ func (i issuer) accepts(l *leaf) bool {
 	return false
 }
 
+// chain returns the signer's certificate and those of its issuers, each followed by its own, as far as they are known: clients may trust the
+// last one alone. Kafka loads no other chain.
+func (i issuer) chain() []*x509.Certificate {
+	chain := []*x509.Certificate{i.signer.cert}
+	for last := i.signer.cert; !bytes.Equal(last.RawSubject, last.RawIssuer); {
+		at := slices.IndexFunc(i.trusted, func(ca *x509.Certificate) bool { return signed(ca, last) && !slices.ContainsFunc(chain, ca.Equal) })
+		if at < 0 {
+			break
+		}
+		last = i.trusted[at]
+		chain = append(chain, last)
+	}
+	return chain
+}
+
 // due is when the certificate should be made again.
 func (l *leaf) due(c CAConfig) time.Time { return l.cert.NotAfter.Add(-c.renewal()) }
 
@@ -179,11 +196,11 @@ func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
 		if l.cert, err = makeLeaf(in, l.commonName, l.sans, private.Public(), i.signer, days(i.config.ValidityDays)); err != nil {
 			return Desired{}, fmt.Errorf("create a certificate for Secret %s: %w", l.secretName, err)
 		}
-		l.chain, l.signers = []*x509.Certificate{i.signer.cert}, nil
+		l.chain, l.signers = i.chain(), nil
 		if secret.Data[key], err = encodeKey(private); err != nil {
 			return Desired{}, fmt.Errorf("encode a key for Secret %s: %w", l.secretName, err)
 		}
-		secret.Data[cert] = encodeCerts(l.cert, i.signer.cert)
+		secret.Data[cert] = append(encodeCerts(l.cert), encodeCerts(l.chain...)...)
 		generation, known = i.signer.generation, true
 		r.Decisions = append(r.Decisions, Decision{l.secretName, "make a certificate", flaw})
 	}

@@ -49,7 +49,7 @@ func Plan(in Input) (Result, error) {
 	r.TrustBundle = trustBundle(&in, cluster, clients, bundle)
 	r.ClusterCA, r.ClientsCA = cluster.state(phase, bundle), clients.state(Settled, clients.trusted())
 
-	i := issuer{signer: cluster.current(), config: cluster.config, windows: windows}
+	i := issuer{signer: cluster.current(), trusted: bundle, config: cluster.config, windows: windows}
 	if phase == Distributing {
 		i.distribute(&r, cluster, former, w.leaves)
 	}
