@@ -26,8 +26,9 @@ type authority struct {
 	key    crypto.Signer // nil if missing
 	keyErr error         // why ca.key cannot be read
 	chain  []*x509.Certificate
-	// old are the certificates that were kept when a key was replaced, by the name of their entry.
-	old map[string]*x509.Certificate
+	// old are the certificates that were kept when a key was replaced, or that a user added, by the name of their entry: the CA's, and
+	// others that follow it.
+	old map[string][]*x509.Certificate
 	// oldKeys are keys that were replaced and may still be needed, by the name of their entry.
 	oldKeys map[string]crypto.Signer
 
@@ -74,7 +75,7 @@ func (a *authority) current() pair { return pair{a.key, a.cert(), a.certGenerati
 
 // parseAuthority reads a CA's Secrets. The error is that they are unknown.
 func parseAuthority(in *Input, k kind, config CAConfig) (*authority, error) {
-	a := &authority{kind: k, config: config.withDefaults(), old: map[string]*x509.Certificate{}, oldKeys: map[string]crypto.Signer{}}
+	a := &authority{kind: k, config: config.withDefaults(), old: map[string][]*x509.Certificate{}, oldKeys: map[string]crypto.Signer{}}
 	for name, secret := range map[string]**corev1.Secret{k.keySecret: &a.keySecret, k.certSecret: &a.certSecret} {
 		fact := in.fact(name)
 		if fact.State == Unknown {
@@ -145,7 +146,7 @@ func (a *authority) readCerts() {
 		case name == entryCert:
 			a.chain = certs
 		default:
-			a.old[name] = certs[0]
+			a.old[name] = certs
 		}
 	}
 }
@@ -160,8 +161,8 @@ func generation(annotations map[string]string, name string) (int, bool) {
 func (a *authority) replaced() []*x509.Certificate {
 	var certs []*x509.Certificate
 	for _, name := range slices.Sorted(maps.Keys(a.old)) {
-		if a.cert() == nil || !sameKey(a.old[name].PublicKey, a.cert().PublicKey) {
-			certs = append(certs, a.old[name])
+		if old := a.old[name][0]; a.cert() == nil || !sameKey(old.PublicKey, a.cert().PublicKey) {
+			certs = append(certs, old)
 		}
 	}
 	return certs
@@ -171,7 +172,7 @@ func (a *authority) replaced() []*x509.Certificate {
 func (a *authority) trusted() []*x509.Certificate {
 	certs := slices.Clone(a.chain)
 	for _, name := range slices.Sorted(maps.Keys(a.old)) {
-		certs = append(certs, a.old[name])
+		certs = append(certs, a.old[name]...)
 	}
 	return certs
 }
@@ -193,7 +194,7 @@ func (a *authority) retain() {
 		return
 	}
 	name := a.retainedName(cert)
-	a.old[name+suffixCert] = cert
+	a.old[name+suffixCert] = []*x509.Certificate{cert}
 	if a.key != nil && sameKey(a.key.Public(), cert.PublicKey) {
 		a.oldKeys[name+suffixKey] = a.key
 	}
@@ -205,7 +206,7 @@ func (a *authority) retainedName(cert *x509.Certificate) string {
 	first := "ca-" + cert.NotAfter.UTC().Format(retainedLayout)
 	for name, n := first, 1; ; n++ {
 		other, key := a.old[name+suffixCert], a.oldKeys[name+suffixKey]
-		if (other == nil || other.Equal(cert)) && (key == nil || sameKey(key.Public(), cert.PublicKey)) {
+		if (len(other) == 0 || other[0].Equal(cert)) && (key == nil || sameKey(key.Public(), cert.PublicKey)) {
 			return name
 		}
 		name = first + "-" + strconv.Itoa(n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"software.sslmate.com/src/go-pkcs12"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -86,7 +87,42 @@ func TestChainsOfSuppliedCAs(t *testing.T) {
 	g.Expect(s.converge(s.checkNodes)).To(Succeed())
 	g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
 	g.Expect(s.restarts["c-p-1"] - restarts).To(Equal(2))
+	g.Expect(string(s.last.ClusterCA.TrustPEM)).To(Equal(string(pemOf(append(second, first...)...))))
 	g.Expect(verify(pemOf(second[2]), s.secrets["c-p-1"].Data["c-p-1.crt"], s.now)).To(Succeed())
+}
+
+// TestAllCertificatesOfAnEntryAreTrusted checks that nodes and clients trust each certificate that a user adds to those of a CA, and that
+// this restarts nothing.
+func TestAllCertificatesOfAnEntryAreTrusted(t *testing.T) {
+	for name, generated := range map[string]bool{"a CA that the operator generates": true, "a user's own CA": false} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t, func(s *sim) { s.in.PKCS12 = true })
+			s.in.ClusterCA.Generate, s.in.ClientsCA.Generate = generated, generated
+			restarts := len(s.restarts)
+			added := pemOf(append(levels(t, s, "partner", "root"), levels(t, s, "other")...)...)
+			for _, secret := range []string{"c-cluster-ca-cert", "c-clients-ca-cert"} {
+				s.secrets[secret].Data["partner.crt"], s.secrets[secret].Data["ca-2027-11-22T12-00-00Z.crt"] = added, added
+			}
+			g.Expect(s.converge(s.check)).To(Succeed())
+			for _, entry := range []string{"cluster-ca.crt", "clients-ca.crt"} {
+				g.Expect(string(s.secrets["c-trustbundle"].Data[entry])).To(ContainSubstring(string(added)))
+			}
+			g.Expect(string(s.last.ClusterCA.TrustPEM)).To(ContainSubstring(string(added)))
+			g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+			g.Expect(s.secrets["c-clients-ca-cert"].Data).To(HaveKeyWithValue("partner.crt", added))
+			g.Expect(s.restarts).To(HaveLen(restarts))
+			if !generated {
+				return
+			}
+			s.annotate("c-clients-ca-cert", v1.AnnotationForceRenew) // a store is only made when certificates change
+			g.Expect(s.converge(s.check)).To(Succeed())
+			data := s.secrets["c-clients-ca-cert"].Data
+			store, err := pkcs12.DecodeTrustStore(data["ca.p12"], string(data["ca.password"]))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(encodeCerts(store...))).To(ContainSubstring(string(added)))
+		})
+	}
 }
 
 // TestAChainEndsWhereNoIssuerIsKnown checks chains of certificates that are not in order, or not complete.

@@ -62,8 +62,8 @@ func (a *authority) operate(in *Input, w *world) error {
 		}
 		return a.replaceKey(in, max(a.keyGeneration, w.seenKey(a))+1, nextCert)
 	case RenewCert:
-		for name, cert := range a.old {
-			if isRetained(name) && sameKey(cert.PublicKey, a.key.Public()) {
+		for name, certs := range a.old {
+			if isRetained(name) && sameKey(certs[0].PublicKey, a.key.Public()) {
 				delete(a.old, name)
 			}
 		}
@@ -116,14 +116,15 @@ func (a *authority) newCert(in *Input, w *world, generation int) error {
 func (a *authority) adopt(former []*x509.Certificate) {
 	for _, cert := range former {
 		if !hasKey(a.trusted(), cert) {
-			a.old[a.retainedName(cert)+suffixCert] = cert
+			a.old[a.retainedName(cert)+suffixCert] = []*x509.Certificate{cert}
 		}
 	}
 }
 
 // cleanUp drops earlier keys and certificates once nothing depends on them.
 func (a *authority) cleanUp(in *Input, settled bool) {
-	for name, cert := range a.old {
+	for name, certs := range a.old {
+		cert := certs[0]
 		replaced := settled && a.kind.subject == clusterSubject && !sameKey(cert.PublicKey, a.cert().PublicKey)
 		expired := settled && in.Now.After(cert.NotAfter)
 		if isRetained(name) && (replaced || expired) {
@@ -226,7 +227,7 @@ func (a *authority) putCerts(data map[string][]byte) bool {
 	put(entryCert, a.chain)
 	for _, name := range slices.Sorted(maps.Keys(a.old)) {
 		if isRetained(name) {
-			put(name, []*x509.Certificate{a.old[name]})
+			put(name, a.old[name])
 		}
 	}
 	return changed

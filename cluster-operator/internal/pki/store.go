@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"software.sslmate.com/src/go-pkcs12"
@@ -36,7 +37,13 @@ func putStore(in *Input, data map[string][]byte, changed bool) error {
 		if err != nil {
 			continue // putCerts removed what does not decode
 		}
-		entries = append(entries, pkcs12.TrustStoreEntry{Cert: certs[0], FriendlyName: name})
+		for i, cert := range certs {
+			alias := name
+			if i > 0 { // Java keeps one certificate of each name
+				alias += "-" + strconv.Itoa(i)
+			}
+			entries = append(entries, pkcs12.TrustStoreEntry{Cert: cert, FriendlyName: alias})
+		}
 	}
 	store, err := pkcs12.Modern2023.WithRand(in.Rand).EncodeTrustStoreEntries(entries, password)
 	if err != nil {
