@@ -85,8 +85,8 @@ func escapeValue(value string) string {
 	return b.String()
 }
 
-// escapes are what java.util.Properties reads in a value: characters by number, a line that continues in the next one, and other escapes. It
-// drops a backslash before any other character; here that stays, because it is more likely a part of a regular expression.
+// escapes are what java.util.Properties reads in a value: characters by number, a line that continues in the next one, and other escapes.
+// It drops a backslash before any other character; here that stays, because it is more likely a part of a regular expression.
 var escapes = regexp.MustCompile(`(\\u[0-9a-fA-F]{4})+|\\\r?\n[ \t\f]*|\\[\\tnrf:=#! ]`)
 
 // unescapeValue reads a value as java.util.Properties does, for what Strimzi's users write as in a properties file.

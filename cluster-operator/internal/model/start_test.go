@@ -156,7 +156,7 @@ func TestOptionsOfJavaAsKafkasOwnScriptsReadThem(t *testing.T) {
 		options string // in the place of the operator's configuration of log4j
 	}{
 		"none":       {nil, " -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
-		"log4j":      {[]string{"KAFKA_LOG4J_OPTS=-Dlog4j2.configurationFile=/mnt/a.yaml -Da=b"}, " -Dlog4j2.configurationFile=/mnt/a.yaml -Da=b "},
+		"log4j":      {[]string{"KAFKA_LOG4J_OPTS=-Dlog4j2.configurationFile=/mnt/a -Da=b"}, " -Dlog4j2.configurationFile=/mnt/a -Da=b "},
 		"JMX":        {[]string{"KAFKA_JMX_OPTS=-Dx -Dy"}, " -Dx -Dy -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
 		"empty ones": {[]string{"KAFKA_JMX_OPTS=", "JMX_PORT="}, " -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
 		"a port": {[]string{"KAFKA_LOG4J_OPTS=-Da", "JMX_PORT=9999"},

@@ -162,8 +162,8 @@ func (i issuer) accepts(l *leaf) bool {
 	return false
 }
 
-// chain returns the signer's certificate and those of its issuers, each followed by its own, as far as they are known: clients may trust the
-// last one alone. Kafka loads no other chain.
+// chain returns the signer's certificate and those of its issuers, each followed by its own, as far as they are known: clients may trust
+// the last one alone. Kafka loads no other chain.
 func (i issuer) chain() []*x509.Certificate {
 	chain := []*x509.Certificate{i.signer.cert}
 	for last := i.signer.cert; !bytes.Equal(last.RawSubject, last.RawIssuer); {
