@@ -200,7 +200,7 @@ func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
 		if secret.Data[key], err = encodeKey(private); err != nil {
 			return Desired{}, fmt.Errorf("encode a key for Secret %s: %w", l.secretName, err)
 		}
-		secret.Data[cert] = append(encodeCerts(l.cert), encodeCerts(l.chain...)...)
+		secret.Data[cert] = encodeCerts(append([]*x509.Certificate{l.cert}, l.chain...)...)
 		generation, known = i.signer.generation, true
 		r.Decisions = append(r.Decisions, Decision{l.secretName, "make a certificate", flaw})
 	}

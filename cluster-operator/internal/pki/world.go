@@ -100,7 +100,8 @@ func (w *world) former(a *authority) []*x509.Certificate {
 	}
 	candidates := w.trusted
 	for _, l := range w.leaves {
-		candidates = append(candidates[:len(candidates):len(candidates)], l.chain[:min(1, len(l.chain))]...)
+		signer := l.chain[:min(1, len(l.chain))] // what follows are its issuers, which sign nothing that nodes serve
+		candidates = append(candidates[:len(candidates):len(candidates)], signer...)
 	}
 	for _, cert := range candidates {
 		if cert.IsCA && !hasKey(a.chain, cert) && !hasKey(certs, cert) {
