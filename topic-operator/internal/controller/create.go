@@ -12,7 +12,13 @@ import (
 
 // create creates the topic. If it already exists, because a broker lagged or another client was faster, the pass decides again.
 func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) (verdict, error) {
-	wanted := p.desired.NewTopic()
+	full, refused, err := r.asKafkaCreates(ctx, p.desired)
+	if err != nil {
+		return r.failed(p, nil, err), nil
+	} else if refused != nil {
+		return report(topic.Outcome{State: topic.Failed, Failure: *refused, Stalled: true}), nil
+	}
+	wanted := full.NewTopic()
 	if !ownership.HasFinalizer(p.kt) && r.memory.refuses(p.kt.UID) {
 		// Kafka refused it the last time. Validate it first: an object gets no finalizer for a topic that Kafka refuses again.
 		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
@@ -43,14 +49,33 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	case err != nil:
 		return r.notCreated(ctx, p, err)
 	}
+	return r.created(p, full, made), nil
+}
+
+// created returns the verdict on a topic that was created as full.
+func (r *Reconciler) created(p *pass, full topic.Desired, made kafka.CreateResult) verdict {
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})
 	r.reportCreated(p, p.desired, made)
-	warnings := topic.Warnings(p.desired, r.options.Rules)
+	warnings := append(topic.Warnings(p.desired, r.options.Rules), p.desired.Kept(full)...)
 	if p.facts.Own.ID == "" && p.facts.Object.ClusterID != "" { // this may be another Kafka cluster than that with the KafkaTopic's topic
 		warnings = append(warnings, p.desired.LeftThrottles(nil)...)
 	}
-	return report(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: r.claim(p, p.desired.Name, made.ID)}), nil
+	return report(topic.Outcome{State: topic.Ready, Warnings: warnings, Claimed: r.claim(p, p.desired.Name, made.ID)})
+}
+
+// asKafkaCreates returns the topic to create. An internal topic of Kafka gets what Kafka itself would create it with
+// (docs/decisions/internal-topics.md).
+func (r *Reconciler) asKafkaCreates(ctx context.Context, desired topic.Desired) (topic.Desired, *topic.Refusal, error) {
+	if !topic.IsInternal(desired.Name) {
+		return desired, nil, nil
+	}
+	broker, err := r.kafka.BrokerConfig(ctx, topic.BrokerKeys(desired.Name))
+	if err != nil {
+		return desired, nil, err
+	}
+	full, refused := desired.AsKafkaCreates(broker)
+	return full, refused, nil
 }
 
 // notCreated removes the finalizer of an object that has no topic if Kafka rejected its creation for good, so that users can delete the

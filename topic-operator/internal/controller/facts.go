@@ -110,7 +110,8 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 		return r.failed(p, nil, err)
 	default:
 		id := p.actual.Topic.ID
-		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id)}
+		p.facts.Observed = ownership.Observation{View: ownership.Present, ID: id, Outdated: r.memory.isDeleted(id),
+			Internal: p.actual.Topic.Internal}
 	}
 	if p.facts.Own.ID == "" {
 		// Kafka is reachable now, and can return its cluster id.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -22,6 +23,7 @@ const (
 	increaseCall      = "increase"
 	reassignmentsCall = "reassignments"
 	deleteCall        = "delete"
+	brokerCall        = "read broker"
 )
 
 // The values that the fake uses for fields that a request omits.
@@ -344,6 +346,21 @@ func (k *fakeKafka) Reassignments(ctx context.Context, name string) (moves map[i
 		return nil
 	})
 	return moves, err
+}
+
+// BrokerConfig returns 2 for each number, except for the size of a segment.
+func (k *fakeKafka) BrokerConfig(ctx context.Context, keys []string) (values map[string]string, err error) {
+	err = k.asked(ctx, brokerCall, "", func() error {
+		values = map[string]string{}
+		for _, key := range keys {
+			values[key] = "2"
+			if strings.HasSuffix(key, "segment.bytes") {
+				values[key] = "104857600"
+			}
+		}
+		return nil
+	})
+	return values, err
 }
 
 func (k *fakeKafka) Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error {

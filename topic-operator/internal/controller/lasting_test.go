@@ -6,6 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 const throttled = "follower.replication.throttled.replicas"
@@ -53,4 +54,75 @@ func TestATopicOfKafkasOwnKeepsItsSettingsAndSaysSo(t *testing.T) {
 		"cleanup.policy=compact"
 	w.Expect(w.get("a")).To(haveConditions("Ready=True", "Warning=True InvalidConfig: "+says))
 	w.Expect(w.sink.took()).To(ContainElement(ContainSubstring(says)))
+}
+
+// Without compaction, Kafka deletes committed offsets after a while.
+func TestATopicOfKafkasOwnIsCreatedAsKafkaCreatesIt(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named("__consumer_offsets"), replicas(3), config("retention.ms", `123456789`))
+	w.pass("a")
+	created := w.kafka.get("__consumer_offsets")
+	w.Expect(created.Topic.Partitions).To(HaveLen(2), "as the brokers are configured")
+	w.Expect(created.Topic.Partitions[0].Replicas).To(HaveLen(3))
+	own := map[string]string{"cleanup.policy": "compact", "compression.type": "producer", "segment.bytes": "104857600",
+		"retention.ms": "123456789"}
+	w.Expect(w.kafka.config("__consumer_offsets")).To(Equal(own))
+	w.Expect(w.get("a")).To(haveConditions("Ready=True", "Warning=True InvalidConfig: Topic '__consumer_offsets' is an internal topic of "+
+		"Kafka and keeps settings of Kafka that spec.config does not contain: cleanup.policy=compact, compression.type=producer, "+
+		"segment.bytes=104857600"))
+
+	w.kafka.drop("__consumer_offsets")
+	w.clock.step(settle)
+	w.pass("a")
+	w.Expect(w.kafka.config("__consumer_offsets")).To(Equal(own), "created again")
+	w.Expect(w.get("a").Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "True"))))
+}
+
+func TestATopicOfKafkasOwnIsNotCreatedWithPartitionsThatBrokersDoNotRelyOn(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named("__consumer_offsets"), partitions(3))
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonNotSupported, "Topic '__consumer_offsets' is an internal topic of Kafka and is not created "+
+		"with 3 partitions: the brokers rely on 2 (offsets.topic.num.partitions)"))
+	w.Expect(w.get("a").Finalizers).To(BeEmpty())
+	w.update("a", partitions(2))
+	w.pass("a")
+	w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(2))
+}
+
+// Kafka creates it for the first group, and it is taken over then.
+func TestATopicOfKafkasOwnIsNotCreatedWhenBrokersDoNotTellHow(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named("__consumer_offsets"))
+	w.kafka.fails(brokerCall, kafka.NewError(kafka.CodeClusterAuthorization, ""))
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "ClusterAuthorizationException: Cluster authorization failed."))
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe __consumer_offsets", "read broker "}))
+	w.kafka.put("__consumer_offsets", 50, 1, nil)
+	w.kafka.topics["__consumer_offsets"].Topic.Internal = true
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+}
+
+func TestPartitionsOfATopicOfKafkasOwnAreNotRaised(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.put("__consumer_offsets", 50, 1, nil)
+	w.kafka.topics["__consumer_offsets"].Topic.Internal = true
+	w.create("a", named("__consumer_offsets"), partitions(60), config("min.insync.replicas", `1`))
+	w.pass("a")
+	w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(50))
+	w.Expect(w.kafka.config("__consumer_offsets")).To(HaveKey("min.insync.replicas"), "it holds up nothing else")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonNotSupported, "Increase of spec.partitions is not supported for '__consumer_offsets', an "+
+		"internal topic of Kafka: its 50 partitions decide where Kafka finds the data of a group or transaction"))
+}
+
+func TestATopicOfKafkasOwnIsNotDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named("__transaction_state"))
+	w.pass("a")
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
+	w.Expect(w.kafka.get("__transaction_state")).NotTo(BeNil())
+	w.Expect(w.sink.took()).To(ContainElement(HavePrefix("Warning LeftToKafka: Topic '__transaction_state' stays in Kafka")))
 }

@@ -229,7 +229,7 @@ func (w *model) checkTombs() {
 	for _, tomb := range w.tombs {
 		kt, p := tomb.last, tomb.process
 		if p != p.op.process || p.gaps || w.server.prunes || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) ||
-			kt.Status.ClusterID != p.op.clusterID() || w.others(kt) {
+			kt.Status.ClusterID != p.op.clusterID() || w.others(kt) || modelName(kt) == internalTopic {
 			continue
 		}
 		if t := w.topicOf(p.op.index, modelName(kt)); t != nil && t.by == p && t.uid == kt.UID && t.id.String() == kt.Status.TopicID &&
@@ -330,6 +330,9 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 	if kt.Spec.Replicas != nil {
 		return // Kafka may have rejected it or not
 	}
+	if t == nil && modelName(kt) == internalTopic && kt.Spec.Partitions != nil {
+		return // the operator refuses to create it with another number than Kafka would
+	}
 	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() && !w.server.prunes {
 		w.fail("%s has no topic: %s", key, modelStatus(kt))
 		return
@@ -343,7 +346,7 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 	if err != nil {
 		panic(err)
 	}
-	if t.name == internalTopic && configs[r].Entries[policyKey].Value == "delete" && t.by == nil {
+	if t.name == internalTopic && configs[r].Entries[policyKey].Value == "delete" {
 		w.fail("%s: topic %s loses what Kafka keeps in it", key, t)
 	}
 	have, want := len(found[t.name].Topic.Partitions), 0
@@ -364,7 +367,7 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 		}
 	}
 	switch {
-	case have < want:
+	case have < want && t.name != internalTopic:
 		w.fail("%s: topic %s has %d partitions", key, t, have)
 	case ready != (want == 0 || have == want):
 		w.fail("%s is ready: %t, with %d partitions: %s", key, ready, have, modelStatus(kt))

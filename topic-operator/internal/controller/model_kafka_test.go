@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -165,8 +166,25 @@ func (k *modelKafka) write(what, name string, allowed executor.Check, do func(at
 	return k.p.write(what+" "+name, once, errModelLost)
 }
 
+// BrokerConfig returns the settings with which makeInternal creates its topic.
+func (k *modelKafka) BrokerConfig(_ context.Context, keys []string) (map[string]string, error) {
+	if _, err := k.read("look for settings of a broker for", internalTopic); err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for _, key := range keys {
+		values[key] = "1"
+	}
+	values["offsets.topic.segment.bytes"] = "104857600"
+	return values, nil
+}
+
 func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic, allowed executor.Check) (kafka.CreateResult, error) {
 	var made kafka.CreateResult
+	if k.p.w.config.plant == plantedPlain && n.Name == internalTopic {
+		n.Configs = maps.Clone(n.Configs)
+		delete(n.Configs, policyKey)
+	}
 	err := k.write("create topic", n.Name, allowed, func(at int) error {
 		all, err := k.p.kafka.CreateTopics(ctx, []kafka.NewTopic{n}, false)
 		if err != nil {
@@ -181,6 +199,9 @@ func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic, allowed execu
 		}
 		k.p.w.topicMade(&modelTopic{cluster: at, name: n.Name, id: made.ID, by: k.p, uid: k.p.top().uid(), anywhere: k.p.top().own.ID == ""})
 		k.p.w.checkCreate(k.p, at, n.Name)
+		if n.Name == internalTopic && n.Configs[policyKey] == nil {
+			k.p.w.fail("%s creates topic %s, in which Kafka would not keep its data", k.p, n.Name)
+		}
 		return nil
 	})
 	return made, err
@@ -208,6 +229,9 @@ func (k *modelKafka) Increase(ctx context.Context, i kafka.PartitionIncrease, al
 		}
 		if err == nil {
 			k.p.w.checkChange(k.p, at, i.Topic)
+		}
+		if err == nil && i.Topic == internalTopic {
+			k.p.w.fail("%s raises the partitions of topic %s, which is Kafka's own", k.p, i.Topic)
 		}
 		return err
 	})

@@ -39,6 +39,8 @@ const (
 	plantedReleased = "what was let go claims its topic for ever"
 	// plantedOrdinary: internal topics of Kafka look like all others.
 	plantedOrdinary = "no topic is internal"
+	// plantedPlain: an internal topic is created without Kafka's settings.
+	plantedPlain = "Kafka's settings are not created"
 	// plantedForgetful: the status loses which throttles an object named.
 	plantedForgetful = "throttles that were named are forgotten"
 	// plantedFinal: a status that reports a pause counts as one that another operator reconciled.
@@ -128,6 +130,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedOneCheck:    {"by now", "which nobody deletes"},
 		plantedNoLease:     {"though another replica leads"},
 		plantedOrdinary:    {"which is Kafka's own"},
+		plantedPlain:       {"would not keep its data"},
 		plantedForgetful:   {throttleKey + "="},
 		plantedGreedy:      {"never named"},
 		plantedTrusting:    {"before spec.managed was dropped"},

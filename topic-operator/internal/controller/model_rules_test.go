@@ -259,6 +259,9 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 		w.fail("%s deletes a topic that nobody knows", p)
 		return
 	}
+	if t.name == internalTopic {
+		w.fail("%s deletes topic %s, which is Kafka's own", p, t)
+	}
 	if !w.checkTruth(p, "deletes", t.name, true) || !w.checkMine(p, at, "deletes", t.name) {
 		return
 	}
@@ -476,8 +479,8 @@ func (w *model) undone(p *modelProcess, kt *v1.KafkaTopic) bool {
 	return w.server.objects[p.top().key].Status.ClusterID == "" && kt.Status.ClusterID != "" && (allGone || w.settled(p, kt))
 }
 
-// checkNothingLeft checks that the topic of a released object is deleted, if it was to be deleted. If an operator that knew no cluster ids
-// created a topic or wrote the status, the topic may be left in another cluster than the object's clusterId.
+// checkNothingLeft checks that the topic of a released object is deleted, if it was to be deleted; Kafka's own is not. If an operator that
+// knew no cluster ids created a topic or wrote the status, the topic may be left in another cluster than the object's clusterId.
 func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 	pass := p.top()
 	s, own := before.Status, pass.own.ID
@@ -493,7 +496,7 @@ func (w *model) checkNothingLeft(p *modelProcess, before *v1.KafkaTopic) {
 		proven = proven || owned
 		here := modelClusterIDs[t.cluster] == own
 		switch {
-		case t.gone, w.config.undeletable, w.settled(p, before):
+		case t.gone, w.config.undeletable, w.settled(p, before), t.name == internalTopic:
 		case owned && (here || s.ClusterID == "" && latest == nil), t == latest && here && s.TopicID == "" && s.ClusterID == "":
 			w.fail("%s releases %s, but its topic %s is there", p, pass.key, t)
 		case here && t.name == modelName(before) && t.born <= pass.began && (s.TopicName != "" || latest == nil):

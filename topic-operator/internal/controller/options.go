@@ -21,6 +21,7 @@ type Kafka interface {
 	Increase(ctx context.Context, p kafka.PartitionIncrease, allowed executor.Check) error
 	Reassignments(ctx context.Context, name string) (map[int32]kafka.Reassignment, error)
 	Delete(ctx context.Context, id kafka.TopicID, allowed executor.Check) error
+	BrokerConfig(ctx context.Context, keys []string) (map[string]string, error)
 }
 
 // Identity returns the Kafka cluster that the operator works for; identity.Guard implements it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -71,6 +72,35 @@ func (e *Executor) describeBatch(ctx context.Context, names []string) ([]batch.R
 		}
 		return topic.Actual{Topic: t.Topic, Config: config.Entries}, unreadable(config.Err)
 	}), nil
+}
+
+// BrokerConfig returns settings of a broker in service. It is rarely needed, so that it is not batched.
+func (e *Executor) BrokerConfig(ctx context.Context, keys []string) (map[string]string, error) {
+	found, err := call(ctx, e, OperationDescribeConfigs, func(ctx context.Context) (kafka.ConfigResult, error) {
+		cluster, err := e.admin.DescribeCluster(ctx)
+		if err != nil {
+			return kafka.ConfigResult{}, err
+		}
+		at := slices.IndexFunc(cluster.Brokers, func(b kafka.Node) bool { return !b.Fenced }) // a fenced broker can't answer
+		if at < 0 {
+			return kafka.ConfigResult{}, kafka.NewTransportError("no broker is in service", nil)
+		}
+		broker := kafka.BrokerResource(cluster.Brokers[at].ID)
+		configs, err := e.admin.DescribeConfigs(ctx, []kafka.ConfigResource{broker}, keys)
+		return configs[broker], err
+	})
+	if err == nil {
+		err = found.Err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w (Kafka creates this internal topic with settings of its brokers: allow the operator DescribeConfigs on the "+
+			"cluster, or wait until Kafka has created the topic)", err)
+	}
+	values := make(map[string]string, len(keys))
+	for _, key := range keys {
+		values[key] = found.Entries[key].Value
+	}
+	return values, nil
 }
 
 // unreadable explains Kafka's refusal to show a topic's configuration: the topic exists, and can't be compared.

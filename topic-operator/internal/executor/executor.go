@@ -11,6 +11,7 @@ import (
 
 // Admin contains the requests that the executor needs of the port.
 type Admin interface {
+	kafka.ClusterReader
 	kafka.TopicReader
 	kafka.TopicWriter
 	kafka.ReassignmentReader

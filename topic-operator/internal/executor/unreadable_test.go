@@ -34,3 +34,16 @@ func TestWithoutDescribeConfigs(t *testing.T) {
 		""))).To(MatchError(ContainSubstring("this Kafka has no DescribeConfigs")))
 	g.Expect(unreadable(nil)).To(Succeed())
 }
+
+func TestSettingsOfABrokerAreReadOrTheMissingRightIsNamed(t *testing.T) {
+	g := NewWithT(t)
+	allowed := true
+	cluster := memory.New(memory.Options{Authorize: func(string, memory.Operation, string) bool { return allowed }})
+	e := New(t.Context(), cluster.Client("User:operator", nil), newObserver(), Options{MaxBatch: 1, CallTimeout: time.Minute})
+	const key = "auto.create.topics.enable"
+	g.Expect(e.BrokerConfig(t.Context(), []string{key})).To(HaveKey(key))
+	allowed = false
+	_, err := e.BrokerConfig(t.Context(), []string{key})
+	g.Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassForbidden))
+	g.Expect(err).To(MatchError(ContainSubstring("allow the operator DescribeConfigs on the cluster")))
+}

@@ -35,7 +35,11 @@ func decideDeletion(f Facts) Decision {
 	case !f.deletable():
 		return refuse(neverClaimed(o))
 	}
-	return f.decideByObservation()
+	d := f.decideByObservation()
+	if d.Action == Delete && (f.Observed.Internal || topic.IsInternal(o.Topic())) {
+		return release(leftToKafka(o))
+	}
+	return d
 }
 
 func release(note topic.Refusal) Decision { return Decision{Action: Release, Note: note} }

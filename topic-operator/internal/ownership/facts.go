@@ -156,4 +156,6 @@ type Observation struct {
 	ID kafka.TopicID
 	// Outdated means that the operator deleted the topic with this id a moment ago, so that the broker which still shows it lags behind.
 	Outdated bool
+	// Internal means that Kafka uses the topic for data of its own.
+	Internal bool
 }

@@ -148,6 +148,8 @@ const (
 	EventReleased = "Released"
 	// EventLeftToOthers reports that the topic stays because other KafkaTopics claim it.
 	EventLeftToOthers = "LeftToOthers"
+	// EventLeftToKafka reports that the topic stays because it is an internal one of Kafka.
+	EventLeftToKafka = "LeftToKafka"
 )
 
 func leftUnmanaged(o Object) topic.Refusal {
@@ -157,6 +159,11 @@ func leftUnmanaged(o Object) topic.Refusal {
 func leftToOthers(o Object, rivals []Claimant) topic.Refusal {
 	return topic.Refusal{Reason: EventLeftToOthers, Message: "Topic '" + o.Topic() + "' stays in Kafka: it is also managed by " +
 		names(rivals)}
+}
+
+func leftToKafka(o Object) topic.Refusal {
+	return topic.Refusal{Reason: EventLeftToKafka, Message: "Topic '" + o.Topic() + "' stays in Kafka: it is one of Kafka itself, and with " +
+		"it all groups or transactions would lose their state. Kafka's Admin API deletes it"}
 }
 
 func leftByPolicy(o Object) topic.Refusal {

@@ -46,6 +46,10 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	p := Plan{Alter: compareConfig(d, a, rules), Kept: kept(d, a)}
 	switch have := int32(len(a.Topic.Partitions)); { // Kafka counts partitions in 32 bits
 	case d.Partitions == brokerDefault || d.Partitions == have:
+	case d.Partitions > have && a.Topic.Internal:
+		p.Refusals = append(p.Refusals, Refusal{Reason: v1.ReasonNotSupported, Message: fmt.Sprintf("Increase of spec.partitions is not "+
+			"supported for '%s', an internal topic of Kafka: its %d partitions decide where Kafka finds the data of a group or transaction",
+			d.Name, have)})
 	case d.Partitions > have:
 		p.Increase = &kafka.PartitionIncrease{Topic: d.Name, Total: d.Partitions}
 	default:

@@ -1,0 +1,99 @@
+package topic
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// internal is how Kafka itself creates one of its internal topics (kafka.server.DefaultAutoTopicCreationManager, Kafka 4.3): with a number
+// of partitions and replicas and with settings that the brokers' configuration has, and with others that it always sets.
+type internal struct {
+	partitions, replicas string
+	// configured has the broker's key of each of the topic's keys.
+	configured map[string]string
+	always     map[string]string
+}
+
+var internals = map[string]internal{
+	"__consumer_offsets": {
+		partitions: "offsets.topic.num.partitions", replicas: "offsets.topic.replication.factor",
+		configured: map[string]string{"segment.bytes": "offsets.topic.segment.bytes"},
+		always:     map[string]string{"cleanup.policy": "compact", "compression.type": "producer"},
+	},
+	"__transaction_state": {
+		partitions: "transaction.state.log.num.partitions", replicas: "transaction.state.log.replication.factor",
+		configured: map[string]string{"segment.bytes": "transaction.state.log.segment.bytes",
+			"min.insync.replicas": "transaction.state.log.min.isr"},
+		always: map[string]string{"cleanup.policy": "compact", "compression.type": "uncompressed",
+			"unclean.leader.election.enable": "false"},
+	},
+	"__share_group_state": {
+		partitions: "share.coordinator.state.topic.num.partitions", replicas: "share.coordinator.state.topic.replication.factor",
+		configured: map[string]string{"segment.bytes": "share.coordinator.state.topic.segment.bytes",
+			"min.insync.replicas": "share.coordinator.state.topic.min.isr"},
+		always: map[string]string{"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"},
+	},
+}
+
+// IsInternal reports whether Kafka creates the topic of this name itself, for data of its own.
+func IsInternal(name string) bool {
+	_, ok := internals[name]
+	return ok
+}
+
+// BrokerKeys returns the keys of the brokers' configuration with which Kafka creates its internal topic of this name; nil for other topics.
+func BrokerKeys(name string) []string {
+	kind, ok := internals[name]
+	if !ok {
+		return nil
+	}
+	return append([]string{kind.partitions, kind.replicas}, slices.Sorted(maps.Values(kind.configured))...)
+}
+
+// AsKafkaCreates adds to an internal topic what Kafka would create it with, where the KafkaTopic leaves that open. The brokers have read
+// the number of partitions at their start, so another one is refused: they would not find the partitions of some groups or transactions.
+func (d Desired) AsKafkaCreates(broker map[string]string) (Desired, *Refusal) {
+	kind := internals[d.Name]
+	for _, key := range BrokerKeys(d.Name) {
+		if n, err := strconv.ParseInt(broker[key], 10, 32); err != nil || n < 1 {
+			return d, &Refusal{Reason: v1.ReasonNotSupported, Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka, and the brokers do "+
+				"not show their setting %s, with which Kafka creates it: it is taken over when Kafka has created it", d.Name, key)}
+		}
+	}
+	partitions, _ := strconv.ParseInt(broker[kind.partitions], 10, 32)
+	replicas, _ := strconv.ParseInt(broker[kind.replicas], 10, 16)
+	if d.Partitions != brokerDefault && int64(d.Partitions) != partitions {
+		return d, &Refusal{Reason: v1.ReasonNotSupported,
+			Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka and is not created with %d partitions: the brokers rely on %d (%s)",
+				d.Name, d.Partitions, partitions, kind.partitions),
+			Advice: fmt.Sprintf("Set spec.partitions to %d, or remove it", partitions)}
+	}
+	d.Partitions = int32(partitions)
+	if d.Replicas == brokerDefault {
+		d.Replicas = int16(replicas)
+	}
+	config := maps.Clone(kind.always)
+	for key, of := range kind.configured {
+		config[key] = broker[of]
+	}
+	maps.Copy(config, d.Config)
+	d.Config = config
+	return d, nil
+}
+
+// Kept returns a warning with the settings of an internal topic of Kafka that the KafkaTopic does not name, after the topic was created as
+// created; empty if there are none.
+func (d Desired) Kept(created Desired) []Refusal {
+	var settings []string
+	for key, value := range created.Config {
+		if _, desired := d.Config[key]; !desired {
+			settings = append(settings, key+"="+value)
+		}
+	}
+	slices.Sort(settings)
+	return Plan{Kept: settings}.KeptWarning(d.Name)
+}
