@@ -24,9 +24,8 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{then: undecided}, r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
-	if moved, err := r.readMoves(ctx, p, d.Topic); err != nil {
-		return r.failed(p, claim, err), nil
-	} else if moved {
+	moved, unread := r.readMoves(ctx, p, d.Topic) // without an answer, only the number of replicas can't be judged
+	if moved {
 		return verdict{then: soon, after: settle}, nil
 	}
 	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
@@ -43,6 +42,9 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	altered, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
+	if unread != nil {
+		errs = append(errs, unread)
+	}
 	gone := p.goneThrottles(altered)
 	lasting := append(plan.KeptWarning(d.Topic), p.desired.LeftThrottles(gone)...)
 	if len(errs) > 0 {
@@ -81,12 +83,15 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 			done = append(done, "configuration changed: "+changeList(*plan.Alter))
 		}
 	}
-	if plan.Increase != nil {
+	if plan.Increase == nil {
+		r.memory.enough(p.kt.UID)
+	} else {
 		switch err := r.kafka.Increase(ctx, *plan.Increase, allowed); {
 		case err == nil:
 			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(p.actual.Topic.Partitions), plan.Increase.Total))
-		case p.settling && hasCode(err, kafka.CodeInvalidPartitions):
-			// The topic has these partitions since our last write, and the broker that answered lags behind.
+		case hasCode(err, kafka.CodeInvalidPartitions) && (p.settling || r.memory.fewLately(p.kt.UID)):
+			// The topic has these partitions, most likely since our last write, and the broker that answered lags behind.
+			p.settling = true
 		default:
 			errs = append(errs, err)
 		}

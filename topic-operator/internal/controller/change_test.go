@@ -256,3 +256,15 @@ func TestATopicThatVanishesBetweenTwoCallsIsMadeAgainSoon(t *testing.T) {
 		})
 	}
 }
+
+// Only the difference in replicas can't be judged then.
+func TestWithoutReassignmentsEverythingElseIsChanged(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", partitions(1), replicas(1))
+	w.kafka.fails(reassignmentsCall, kafka.NewError(kafka.CodeClusterAuthorization, ""))
+	w.update("a", partitions(3), replicas(2), config("k", `1`))
+	w.pass("a")
+	w.Expect(w.kafka.partitions("a")).To(Equal(3))
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "ClusterAuthorizationException: Cluster authorization failed."))
+}

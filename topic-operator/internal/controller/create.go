@@ -22,7 +22,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	if !ownership.HasFinalizer(p.kt) && r.memory.refuses(p.kt.UID) {
 		// Kafka refused it the last time. Validate it first: an object gets no finalizer for a topic that Kafka refuses again.
 		if err := r.kafka.Validate(ctx, wanted); err != nil && !kafka.IsExists(err) {
-			return r.failed(p, nil, err), nil
+			return r.rejected(p, err), nil
 		}
 	}
 	// The finalizer comes before anything that it protects.
@@ -78,10 +78,20 @@ func (r *Reconciler) asKafkaCreates(ctx context.Context, desired topic.Desired) 
 	return full, refused, nil
 }
 
+// rejected returns the verdict on a topic that Kafka rejected. While Kafka starts, its brokers register one after the other, so too many
+// replicas count as a temporary failure at first.
+func (r *Reconciler) rejected(p *pass, err error) verdict {
+	v := r.failed(p, nil, err)
+	if v.outcome != nil && hasCode(err, kafka.CodeInvalidReplicationFactor) && r.memory.shortFor(p.kt.UID) < r.options.Interval {
+		v.then, v.outcome.Stalled = retried, false
+	}
+	return v
+}
+
 // notCreated removes the finalizer of an object that has no topic if Kafka rejected its creation for good, so that users can delete the
 // object at once. A finalizer that this operator did not set may guard a topic in another Kafka cluster, and stays.
 func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
-	v := r.failed(p, nil, err)
+	v := r.rejected(p, err)
 	s := p.kt.Status
 	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.guards(p.kt.UID) {
 		r.memory.refuse(p.kt.UID)

@@ -128,8 +128,7 @@ func TestWhatKafkaRefusesToCreateIsToldAtOnceAndNotRepeatedFast(t *testing.T) {
 		err     *kafka.Error
 		message string
 	}{
-		{kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor: 3 larger than available brokers: 1."),
-			"InvalidReplicationFactorException: Replication factor: 3 larger than available brokers: 1."},
+		{kafka.NewError(kafka.CodePolicyViolation, "Too many replicas."), "PolicyViolationException: Too many replicas."},
 		{kafka.NewError(kafka.CodeInvalidConfig, "Unknown topic config name: x"), "InvalidConfigurationException: Unknown topic config name: x"},
 		{kafka.NewError(kafka.CodeTopicAuthorizationFailed, ""), "TopicAuthorizationException: Topic authorization failed."},
 	} {
@@ -153,6 +152,28 @@ func TestWhatKafkaRefusesToCreateIsToldAtOnceAndNotRepeatedFast(t *testing.T) {
 			w.Expect(w.get("a")).To(beReady())
 		})
 	}
+}
+
+// Brokers of a Kafka that starts register one after the other.
+func TestTooFewBrokersAreNoLastingFailureAtFirst(t *testing.T) {
+	w := newWorld(t)
+	few := kafka.NewError(kafka.CodeInvalidReplicationFactor, "Replication factor: 3 larger than available brokers: 1.")
+	w.create("a", replicas(3))
+	w.kafka.hook(answers(map[string]error{createCall: few, validateCall: few}))
+	for range 3 {
+		w.Expect(w.pass("a").RequeueAfter).To(BeNumerically("<=", lastRetry))
+		w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, few.Error()))
+		w.Expect(seen(w.get("a"))).To(Equal("InProgress"))
+		w.Expect(w.get("a").Finalizers).To(BeEmpty(), "it can be deleted at once")
+	}
+	w.clock.step(interval)
+	for range 2 {
+		w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+		w.Expect(seen(w.get("a"))).To(Equal("Failed"))
+	}
+	w.kafka.hook(nil)
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
 }
 
 // Strimzi: shouldFailTheReconciliationWithNullConfig, shouldFailTheReconciliationWithUnexpectedConfig; "Topic has no spec".

@@ -5,6 +5,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // Two quick changes, of which the second reverts the first: a lagging broker reports the state that the second one asks for, so that the
@@ -109,4 +112,27 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	w.Expect(len(w.r.memory.objects)).To(BeNumerically("<=", 1), "the last one is swept with the next write")
 	w.Expect(len(w.r.memory.deleted)).To(BeNumerically("<=", 1))
 	w.Expect(w.r.Healthy(w.t.Context())).To(Succeed(), "a pass that ended does not count as running a day later")
+}
+
+// Some brokers lag behind for longer than settle.
+func TestABrokerThatShowsTooFewPartitionsForLongIsNoFailureAtFirst(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a", partitions(1))
+	w.kafka.lag()
+	w.update("a", partitions(3))
+	w.pass("a")
+	w.clock.step(2 * settle)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.settled("a")))
+	w.Expect(w.get("a")).To(beReady())
+	w.kafka.catchUp()
+	w.clock.step(settle)
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(w.moment("a")))
+	w.Expect(w.get("a")).To(beReady())
+
+	w.kafka.fails(increaseCall, kafka.NewError(kafka.CodeInvalidPartitions, "no"))
+	w.update("a", partitions(4))
+	w.pass("a")
+	w.clock.step(settle)
+	w.pass("a")
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "InvalidPartitionsException: no"))
 }

@@ -43,6 +43,10 @@ type objectMemory struct {
 	created *creation
 	// moved is since when the topic has had another replication factor than the specification.
 	moved time.Time
+	// few is when a broker first showed fewer partitions than the controller has.
+	few time.Time
+	// short is when Kafka first had too few brokers for the replicas of the object's topic.
+	short time.Time
 	// guarded is when this operator set the object's finalizer. If it did not, an operator of another Kafka cluster may have set it.
 	guarded time.Time
 	// refused is when the object lost its finalizer, because Kafka rejected the creation of its topic.
@@ -188,7 +192,7 @@ func (m *memory) refuses(object types.UID) bool { return !m.recall(object).refus
 
 // topicCreated records the topic that the operator created for the object.
 func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
-	m.note(object, func(o *objectMemory) { o.refused, o.created = time.Time{}, &creation{Creation: c, at: m.now()} })
+	m.note(object, func(o *objectMemory) { o.refused, o.short, o.created = time.Time{}, time.Time{}, &creation{Creation: c, at: m.now()} })
 }
 
 // claimStored records that the object's status contains its topic.
@@ -268,6 +272,35 @@ func (m *memory) movedLately(object types.UID, differs bool) (lately bool) {
 	return lately
 }
 
+// fewLately records that a broker shows fewer partitions than the controller has, and reports whether it may still lag behind.
+func (m *memory) fewLately(object types.UID) (lately bool) {
+	m.note(object, func(o *objectMemory) {
+		if o.few.IsZero() {
+			o.few = m.now()
+		}
+		lately = m.now().Sub(o.few) < settle
+	})
+	return lately
+}
+
+// enough records that a broker shows all partitions.
+func (m *memory) enough(object types.UID) {
+	if !m.recall(object).few.IsZero() {
+		m.note(object, func(o *objectMemory) { o.few = time.Time{} })
+	}
+}
+
+// shortFor records that Kafka has too few brokers for the object's topic, and returns for how long it has had.
+func (m *memory) shortFor(object types.UID) (long time.Duration) {
+	m.note(object, func(o *objectMemory) {
+		if o.short.IsZero() {
+			o.short = m.now()
+		}
+		long = m.now().Sub(o.short)
+	})
+	return long
+}
+
 // noteUnprotected records whether a namespace can't store the clusterId, and reports whether that is new.
 func (m *memory) noteUnprotected(namespace string, unstorable bool) bool {
 	m.mu.Lock()
@@ -326,7 +359,7 @@ func (m *memory) sweep() {
 
 // expire clears what has expired of an object. A zero time is long ago.
 func (m *memory) expire(o *objectMemory) {
-	for _, at := range []*time.Time{&o.moved, &o.guarded, &o.refused, &o.unselected} {
+	for _, at := range []*time.Time{&o.moved, &o.few, &o.short, &o.guarded, &o.refused, &o.unselected} {
 		if m.now().Sub(*at) >= longMemory {
 			*at = time.Time{}
 		}
