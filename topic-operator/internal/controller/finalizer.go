@@ -25,10 +25,13 @@ func (r *Reconciler) adjustFinalizer(ctx context.Context, p *pass) error {
 		return r.removeFinalizer(ctx, p)
 	}
 	err := r.patchFinalizers(ctx, p, metrics.TimerAddFinalizer, append(slices.Clone(p.kt.Finalizers), v1.FinalizerTopicOperator))
+	if err == nil && !ownership.HasFinalizer(p.kt) {
+		err = errNotStored
+	}
 	if err == nil {
 		r.memory.guard(p.kt.UID)
 	}
-	return err
+	return refusedWrite(err, "Nothing is changed in Kafka", "the finalizer can't be added to the KafkaTopic")
 }
 
 // removeFinalizer removes the operator's finalizer, if the object exists and has it.
@@ -37,7 +40,24 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, p *pass) error {
 		return nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(p.kt.Finalizers), func(f string) bool { return f == v1.FinalizerTopicOperator })
-	return r.patchFinalizers(ctx, p, metrics.TimerRemoveFinalizer, rest)
+	err := r.patchFinalizers(ctx, p, metrics.TimerRemoveFinalizer, rest)
+	if err == nil && ownership.HasFinalizer(p.kt) {
+		err = errNotStored
+	}
+	return refusedWrite(err, "The KafkaTopic is held", "the finalizer can't be removed from it")
+}
+
+// errNotStored is the error of finalizers that the API server accepted, and an admission webhook changed.
+var errNotStored = errors.New("an admission webhook changes the finalizers back")
+
+// refusedWrite returns withheld for a write to a KafkaTopic that the API server, or an admission webhook, rejects for its content: a user
+// has to see that. Any other error it returns as it is.
+func refusedWrite(err error, outcome, what string) error {
+	if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || errors.Is(err, errNotStored) {
+		return &withheld{outcome: outcome, what: what, cause: err,
+			advice: "Look for admission webhooks and policies for kafkatopics, and for the operator's right to patch them"}
+	}
+	return err
 }
 
 // patchFinalizers replaces the whole list of finalizers. So it fails if another client changed the object meanwhile.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 
 // withheld is the error of a change that was not sent because the operator could not check whether it is still allowed.
 type withheld struct {
+	// outcome is what users see of it, by default that nothing is changed.
+	outcome string
 	// what is unknown, and advice says how a user can help, if so. Both are the same at each attempt, since the status has them.
 	what, advice string
 	cause        error
@@ -41,17 +44,17 @@ const patience = 30 * time.Second
 
 // notAllowed returns the verdict of a pass whose change was withheld. The pass is repeated.
 func (r *Reconciler) notAllowed(p *pass, w *withheld) verdict {
-	o := topic.Failure(v1.ReasonInternalError, "Nothing is changed in Kafka for topic '%s': %s (%s)", p.facts.Object.Topic(), w.what,
-		answerOf(w.cause))
+	o := topic.Failure(v1.ReasonInternalError, "%s for topic '%s': %s (%s)", cmp.Or(w.outcome, "Nothing is changed in Kafka"),
+		p.facts.Object.Topic(), w.what, answerOf(w.cause))
 	if w.advice != "" {
 		o.Failure.Message += ". " + w.advice
 	}
-	o.Stalled = apierrors.IsForbidden(w.cause)
+	o.Stalled = apierrors.IsForbidden(w.cause) || w.outcome != ""
 	if ownership.WasUnmanaged(p.kt) { // only the status has that
 		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
 	}
 	v := verdict{then: retried, outcome: &o, quiet: patience, cause: w.cause.Error()}
-	if id := p.facts.Object.ClusterID; id != "" && id != r.options.Identity.Current().ID {
+	if id, own := p.facts.Object.ClusterID, r.options.Identity.Current().ID; id != "" && own != "" && id != own {
 		v.quiet = math.MaxInt64 // the status may be another operator's
 	}
 	return v
@@ -63,6 +66,8 @@ func answerOf(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the API server does not answer in time"
+	case errors.Is(err, errNotStored):
+		return errNotStored.Error()
 	case reason != metav1.StatusReasonUnknown:
 		return fmt.Sprintf("the API server answers %s", reason)
 	}

@@ -128,3 +128,74 @@ func TestANamespaceThatCertainlyDoesNotExistHasNoClaimants(t *testing.T) {
 	w.Expect(w.exists("a")).To(BeFalse())
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
+
+// refusing answers the writes of finalizers as admission webhooks do: it rejects them, or changes them back.
+type refusing struct {
+	client.Client
+	strips bool
+	err    error
+}
+
+func (c *refusing) Patch(ctx context.Context, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	if c.strips {
+		return nil
+	}
+	if c.err != nil {
+		return c.err
+	}
+	return c.Client.Patch(ctx, o, patch, opts...)
+}
+
+func TestAFinalizerThatCannotBeWrittenIsReported(t *testing.T) {
+	forbidden := apierrors.NewForbidden(modelResource, "a", errors.New("a webhook says no"))
+	invalid := apierrors.NewInvalid(v1.GroupVersion.WithKind("KafkaTopic").GroupKind(), "a", nil)
+	for name, c := range map[string]refusing{
+		"the API server answers Forbidden":                 {err: forbidden},
+		"the API server answers Invalid":                   {err: invalid},
+		"an admission webhook changes the finalizers back": {strips: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.ready("gone")
+			w.delete("gone")
+			w.create("new")
+			api := w.r.client
+			c.Client = api
+			w.r.client = &c
+			for range 2 {
+				w.pass("new")
+				w.pass("gone")
+				w.clock.step(patience)
+			}
+			w.pass("new")
+			w.pass("gone")
+			const advice = "). Look for admission webhooks and policies for kafkatopics, and for the operator's right to patch them"
+			w.Expect(w.get("new")).To(failWith("InternalError",
+				"Nothing is changed in Kafka for topic 'new': the finalizer can't be added to the KafkaTopic ("+name+advice))
+			w.Expect(w.get("gone")).To(failWith("InternalError",
+				"The KafkaTopic is held for topic 'gone': the finalizer can't be removed from it ("+name+advice))
+			w.Expect(w.kafka.get("new")).To(BeNil())
+			w.Expect(w.kafka.get("gone")).To(BeNil())
+			w.Expect(seen(w.get("new"))).To(Equal("Failed"))
+
+			w.r.client = api
+			w.pass("new")
+			w.pass("gone")
+			w.Expect(w.get("new")).To(beReady())
+			w.Expect(w.exists("gone")).To(BeFalse())
+		})
+	}
+}
+
+// Without the operator's own id, nothing says that the status is another operator's.
+func TestWhatIsWithheldIsReportedWhileTheOwnClusterIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.cluster.Cluster.ID = ""
+	w.rightsLost("not-there", false)
+	w.delete("a")
+	w.pass("a")
+	w.clock.step(patience)
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveCondition(HavePrefix("Ready=False InternalError: Nothing is changed in Kafka for topic 'a'")))
+}
