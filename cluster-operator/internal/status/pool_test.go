@@ -90,7 +90,7 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 			"Ready=False InvalidResourceException: x"},
 		"its Kubernetes cluster is away": {func(in *Input) {
 			in.Stretch = &Stretch{Clusters: []Cluster{{ID: "west", Problem: away}}}
-		}, away, []string{"Ready=False ConnectivityError: it is away."}, "Ready=False ConnectivityError: it is away."},
+		}, away, []string{"Ready=False ConnectivityError: it is away"}, "Ready=False ConnectivityError: it is away."},
 		"another Kubernetes cluster is away": {func(in *Input) {
 			in.Stretch = &Stretch{Clusters: []Cluster{{ID: "west", Problem: away}}}
 		}, nil, []string{"Ready=True"}, "Ready=False ConnectivityError: it is away."},
