@@ -27,7 +27,7 @@ type Options struct {
 	Settings map[string]string
 	// Check, if set, is called with what the program says of itself, each time it starts: it may have been replaced. Its error ends the start.
 	Check func(network.Info) error
-	// Deadline is how long a call may take, the start of the program included. 0: ten seconds.
+	// Deadline is how long a call may take, the start of the program included. 0: ten seconds. A program that takes longer is ended.
 	Deadline time.Duration
 	// Pause is how long a program that ended is left alone before it is started again. 0: one second.
 	Pause time.Duration
@@ -40,6 +40,7 @@ type Provider struct {
 	options Options
 
 	mu      sync.Mutex
+	command *exec.Cmd
 	program *plugin.Client
 	conn    *grpc.ClientConn
 	started time.Time
@@ -68,7 +69,7 @@ func (p *Provider) Close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	if p.program != nil {
-		p.program.Kill()
+		p.kill()
 	}
 }
 
@@ -106,8 +107,8 @@ func slimmed(o network.Object) network.Object {
 	return o
 }
 
-func ask[Out any](ctx context.Context, p *Provider, method string, in any) (Out, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.options.Deadline)
+func ask[Out any](caller context.Context, p *Provider, method string, in any) (Out, error) {
+	ctx, cancel := context.WithTimeout(caller, p.options.Deadline)
 	defer cancel()
 	conn, err := p.connect(ctx)
 	if err != nil {
@@ -115,7 +116,29 @@ func ask[Out any](ctx context.Context, p *Provider, method string, in any) (Out,
 		return none, err
 	}
 	out, err := call[Out](ctx, conn, method, in)
+	if err != nil && ctx.Err() != nil && caller.Err() == nil {
+		p.hangs(conn)
+		err = fmt.Errorf("no answer within %s; the program was ended", p.options.Deadline)
+	}
 	return out, p.explain(method, err)
+}
+
+// hangs ends the program of a connection: it would never answer again. The next call starts it.
+func (p *Provider) hangs(conn *grpc.ClientConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn == conn {
+		p.kill()
+	}
+}
+
+// kill ends the program at once. A program that hangs may not respond to a request to end either.
+func (p *Provider) kill() {
+	if process := p.command.Process; process != nil {
+		_ = process.Kill()
+	}
+	p.program.Kill()
+	p.conn = nil
 }
 
 // explain names the program in an error, and leaves out what gRPC adds.
@@ -139,19 +162,18 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	case p.conn != nil && !p.program.Exited():
 		return p.conn, nil
 	case p.program != nil:
-		p.program.Kill()
-		p.conn = nil
+		p.kill()
 		if wait := p.options.Pause - time.Since(p.started); wait > 0 {
 			return nil, fmt.Errorf("network provider %s exited; restarting it in %s", filepath.Base(p.options.Path),
 				wait.Round(time.Millisecond))
 		}
 	}
 	p.started = time.Now()
+	p.command = exec.Command(p.options.Path) // the operator's own setting; it outlives the call
 	p.program = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{}}, AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		StartTimeout: p.options.Deadline, AutoMTLS: true,
-		Cmd:         exec.Command(p.options.Path), // the operator's own setting; it outlives the call
-		SkipHostEnv: true, Logger: hclog.NewNullLogger(), Stderr: p.options.Stderr,
+		Cmd: p.command, SkipHostEnv: true, Logger: hclog.NewNullLogger(), Stderr: p.options.Stderr,
 	})
 	conn, err := dispense(p.program)
 	if err != nil {

@@ -165,6 +165,29 @@ func TestAProgramThatHangsDoesNotHangTheOperator(t *testing.T) {
 	}
 }
 
+func TestAProgramThatHangsIsStartedAgain(t *testing.T) {
+	t.Parallel() // it waits for the default deadline
+	once := filepath.Join(t.TempDir(), "once")
+	if err := os.WriteFile(once, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := external.Start(t.Context(), external.Options{
+		Path: filepath.Join(programs, "faulty"), Settings: map[string]string{"fault": "stop", "once": once}, Pause: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if _, err := p.Plan(t.Context(), network.Request{}); err == nil || !strings.Contains(err.Error(), "no answer within 10s") {
+		t.Fatalf("got %v", err)
+	}
+	for { // until it runs again, which the deadline of the test bounds
+		if _, err := p.Plan(t.Context(), network.Request{}); err == nil {
+			break
+		}
+	}
+}
+
 func TestTheProgramSeesNothingOfTheEnvironment(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/secret")
 	about, err := start(t, "faulty", nil).Info(t.Context())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/external"
@@ -14,13 +15,14 @@ import (
 
 func main() { external.Serve(newProvider) }
 
-type provider struct{ fault string }
+// provider has one fault. It stops while the file once exists.
+type provider struct{ fault, once string }
 
 func newProvider(settings map[string]string) (network.Provider, error) {
 	if settings["fault"] == "refuse" {
 		return nil, errors.New("setting fault: refuse is not a fault")
 	}
-	return &provider{fault: settings["fault"]}, nil
+	return &provider{fault: settings["fault"], once: settings["once"]}, nil
 }
 
 // Info reports which variables of the operator's environment the program sees.
@@ -35,6 +37,11 @@ func (p *provider) Plan(ctx context.Context, _ network.Request) ([]network.Objec
 	case "hang":
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case "stop":
+		if err := os.Remove(p.once); err == nil { // no request is answered any more
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+			select {} // not all threads stop at once
+		}
 	case "fail":
 		return nil, errors.New("no plan today")
 	}
