@@ -65,6 +65,13 @@ func (d *dialer) close() {
 	d.drop()
 }
 
+// ended reports whether close was called.
+func (d *dialer) ended() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}
+
 type connection struct {
 	net.Conn
 	dialer *dialer

@@ -8,9 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
 // silence is a server that does not respond.
@@ -39,4 +41,14 @@ func TestASilentServerIsAskedOnceForAll(t *testing.T) {
 	// No connection breaks here, so there is one request per timeout, and not one per caller.
 	waiting.Wait()
 	g.Expect(s.asked.Load()).To(BeNumerically("<", others/2))
+}
+
+func TestALinkThatWasReplacedIsForgottenOnceItEnded(t *testing.T) {
+	g := NewWithT(t)
+	r := &remoteRun{Member: &Member{cluster: struct{ cluster.Cluster }{}}, probing: Probing{Timeout: time.Millisecond}}
+	for range 100 {
+		g.Expect(r.adopt(t.Context(), &link{dialer: newDialer(), base: &http.Transport{}})).To(Succeed())
+	}
+	g.Eventually(func() []*link { r.forgetDrained(); return r.draining }).Should(BeEmpty())
+	g.Expect(r.link.Load().dialer.ended()).To(BeFalse(), "it is in use")
 }

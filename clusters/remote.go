@@ -81,6 +81,7 @@ func (r *remoteRun) leave() {
 // does not respond delays nothing else.
 func (r *remoteRun) step(ctx context.Context, due bool) {
 	r.lastSecret = r.secret.state()
+	r.forgetDrained()
 	fresh := r.takeSecret()
 	var found *link
 	var attempt sync.WaitGroup
@@ -254,6 +255,11 @@ func (r *remoteRun) transport(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(request.Context(), r.probing.Bound())
 	context.AfterFunc(ctx, cancel)
 	return l.RoundTrip(request.WithContext(ctx))
+}
+
+// forgetDrained forgets the links that ended.
+func (r *remoteRun) forgetDrained() {
+	r.draining = slices.DeleteFunc(r.draining, func(l *link) bool { return l.dialer.ended() })
 }
 
 // unlink stops the use of the credentials at once.
