@@ -3,7 +3,6 @@ package clusters
 import (
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +29,8 @@ type Member struct {
 	period context.Context
 	end    context.CancelCauseFunc
 
+	// watches are those that fill the cache; the home cluster has none here.
+	watches *watches
 	// waits are those of reads from the cache.
 	waits waits
 	// link sends the requests; nil rejects them all. The home cluster does not use it.
@@ -50,6 +51,7 @@ func newMember(ctx context.Context, id string, log logr.Logger, tell func(was, i
 		waits:  waits{timeout: watchTimeout},
 		status: Status{ID: id, State: Joining, Since: time.Now(), Reason: ReasonStarting, Message: facts{}.judge().message},
 	}
+	m.watches = newWatches(m.recheck)
 	m.life, m.stop = context.WithCancel(ctx)
 	return m
 }
@@ -78,7 +80,8 @@ func (m *Member) Cluster() cluster.Cluster {
 
 // Reader returns a reader of the cluster's cache. A read fails with an UnreachableError if the member is not connected, or if the
 // connection is lost during the read. It never returns objects from a cache that is not in sync, or not in sync again. The first read of a
-// kind in a namespace waits up to 15 s until its watch begins; the next ones fail at once if it has not begun by then.
+// kind in a namespace waits up to 15 s until its watch begins; the next ones fail at once if it has not begun by then. If the rights were
+// lost in one of several namespaces, reads of that one fail; those of all namespaces do not, and may return its outdated objects.
 func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, false}} }
 
 // APIReader returns a reader of the API server, for objects that must be up to date. Its reads fail as those of Reader do.
@@ -132,13 +135,11 @@ func (r lateReader) read(ctx context.Context, what runtime.Object, in string, do
 	case r.live:
 		return do(ctx, from)
 	}
-	kind := kindOf(what)
-	kind = strings.TrimSuffix(kind[strings.LastIndex(kind, ".")+1:], "List")
 	where := "all namespaces"
 	if in != "" {
 		where = "namespace " + in
 	}
-	return r.m.waits.read(ctx, kind+" in "+where, func(ctx context.Context) error { return do(ctx, from) })
+	return r.m.waits.read(ctx, simple(what)+" in "+where, func(ctx context.Context) error { return do(ctx, from) })
 }
 
 func (m *Member) unreachable() error { return &UnreachableError{Status: m.Status()} }

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
 )
 
@@ -30,8 +31,7 @@ type remoteRun struct {
 	// greet announces the member to the greeters; it returns when ctx ends.
 	greet func(ctx context.Context, failed func(error))
 
-	watches *watches
-	group   sync.WaitGroup
+	group sync.WaitGroup
 	// tried is the kubeconfig that was tried last. candidate is why it is not in use.
 	tried     []byte
 	candidate error
@@ -50,7 +50,6 @@ type remoteRun struct {
 func (r *remoteRun) run(ctx context.Context) {
 	defer close(r.done)
 	defer r.leave()
-	r.watches = newWatches(r.recheck)
 	r.group.Go(func() { r.secret.run(ctx, r.recheck) })
 	ticker := time.NewTicker(r.probing.Interval)
 	defer ticker.Stop()
@@ -219,6 +218,10 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 	defer r.joining.Store(nil)
 	options := append(slices.Clone(r.options), func(o *cluster.Options) {
 		o.Cache.NewInformer = r.watches.newInformer
+		o.NewCache = func(config *rest.Config, options cache.Options) (cache.Cache, error) {
+			c, err := cache.New(config, options)
+			return watchedCache{c, r.watches}, err
+		}
 		o.HTTPClient = &http.Client{Transport: config.Transport}
 	})
 	c, err := cluster.New(config, options...)
@@ -247,6 +250,7 @@ func (r *remoteRun) join(ctx context.Context, l *link) error {
 
 // transport sends the requests of the member's clients.
 func (r *remoteRun) transport(request *http.Request) (*http.Response, error) {
+	r.watches.note(request)
 	l := r.joining.Load()
 	if l == nil {
 		return r.roundTrip(request)

@@ -2,7 +2,9 @@ package clusters
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -20,6 +22,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -459,6 +462,47 @@ func TestAKindThatIsNotPermittedAnyMoreIsUnknown(t *testing.T) {
 	}
 }
 
+func TestRightsThatAreLostInOneNamespaceMakeItUnknown(t *testing.T) {
+	kubeconfig, rules, _ := limited(t)
+	rules()
+	g, c := NewWithT(t), clientOf(t, east.Config)
+	kept, lost := newNamespace(t, c), newNamespace(t, c)
+	bindings := map[string]*rbacv1.RoleBinding{}
+	for _, ns := range []string{kept, lost} {
+		bindings[ns] = &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: userOf(t, kubeconfig)}},
+		}
+		g.Expect(c.Create(t.Context(), bindings[ns])).To(Succeed())
+	}
+	w := newWorld(t, func(o *Options) {
+		o.Cluster = []cluster.Option{func(c *cluster.Options) { c.Cache.DefaultNamespaces = map[string]cache.Config{kept: {}, lost: {}} }}
+	})
+	w.joined(kubeconfig, "")
+	m := w.member("east")
+	read := func(from client.Reader, ns string) error {
+		return errors.Join(from.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(ns)),
+			client.IgnoreNotFound(from.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: "a"}, &corev1.ConfigMap{})))
+	}
+	w.Eventually(func() error { return errors.Join(read(m.Reader(), kept), read(m.Reader(), lost)) }).Should(Succeed())
+	w.Expect(c.Delete(t.Context(), bindings[lost])).To(Succeed())
+	w.Eventually(func() error {
+		m.link.Load().drop() // ends the watches; API servers end each within minutes
+		return read(m.Reader(), lost)
+	}).WithPolling(time.Second).Should(MatchError(And(ContainSubstring("the cache of ConfigMap in namespace "+lost+" is outdated"),
+		ContainSubstring("cannot"))))
+	both, err := m.Client()
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(read(both, lost)).To(MatchError(apierrors.IsForbidden, "for the client, too"))
+	w.Eventually(func() error { return read(m.Reader(), kept) }).Should(Succeed())
+	w.becomes("east", Connected, "", "")
+
+	bindings[lost].ResourceVersion = ""
+	w.Expect(c.Create(t.Context(), bindings[lost])).To(Succeed())
+	w.Eventually(func() error { return read(m.Reader(), lost) }).Should(Succeed())
+}
+
 func TestAWatchThatNeverBeginsIsWaitedForOnce(t *testing.T) {
 	kubeconfig, rules, watches := limited(t)
 	permit := func(what string) rbacv1.PolicyRule {
@@ -485,6 +529,17 @@ func TestAWatchThatNeverBeginsIsWaitedForOnce(t *testing.T) {
 	w.Eventually(watches).Should(BeTrue())
 	w.put("there")
 	w.Eventually(func() ([]string, error) { return w.read(t.Context(), m) }).Should(Equal([]string{"there"}))
+}
+
+// userOf returns the name of the kubeconfig's user.
+func userOf(t *testing.T, kubeconfig []byte) string {
+	t.Helper()
+	access, err := ReadKubeconfig(kubeconfig, "")
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	certificate, _ := pem.Decode(access.Config.CertData)
+	of, err := x509.ParseCertificate(certificate.Bytes)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return of.Subject.CommonName
 }
 
 // limited returns a kubeconfig of east for a user who can read the identity, and what the rules permit that were last passed to rules.

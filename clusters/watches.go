@@ -3,7 +3,9 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // watches tracks a member's informers: whether each is up to date since the connection was last lost. While the connection is lost, it
@@ -31,10 +35,14 @@ type watches struct {
 	changed func()
 }
 
-// informer is the record of one informer. watches.mu guards name, current and refused; the fields named listed* belong to the informer's
-// goroutine.
+// informer is the record of one informer. watches.mu guards name, namespace, current and refused; the fields named listed* belong to the
+// informer's goroutine.
 type informer struct {
 	name string
+	// kind is the name without its package.
+	kind string
+	// namespace is the namespace that the informer reads, as its requests show; "" if it reads all.
+	namespace string
 	// current is the outage since which the informer is up to date, or never.
 	current int
 	// refused holds the API server's refusals to list and to watch the kind, by verb. The store holds what was there before.
@@ -151,6 +159,65 @@ func (i *informer) superseded(permitted []string) bool {
 	return i.wasRefused(apierrors.IsForbidden) && slices.Contains(permitted, i.name)
 }
 
+// watchedCache is a cache whose reads of one namespace fail while its informer is behind. The member stays connected if that one alone lost
+// its rights, and its store has what was there before.
+type watchedCache struct {
+	cache.Cache
+	watches *watches
+}
+
+// Get reads one object.
+func (c watchedCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := c.watches.outdated(simple(o), key.Namespace); err != nil {
+		return err
+	}
+	return c.Cache.Get(ctx, key, o, opts...)
+}
+
+// List reads many objects.
+func (c watchedCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.watches.outdated(simple(list), (&client.ListOptions{}).ApplyOptions(opts).Namespace); err != nil {
+		return err
+	}
+	return c.Cache.List(ctx, list, opts...)
+}
+
+// outdated returns an error if the informer of a kind in a namespace is behind.
+func (w *watches) outdated(kind, namespace string) error {
+	if namespace == "" {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, i := range w.informers {
+		behind := i.current != never && i.current != w.outage && !i.stopped()
+		if !behind || i.kind != kind || i.namespace != namespace {
+			continue
+		}
+		for _, err := range i.refused {
+			return fmt.Errorf("the cache of %s in namespace %s is outdated: %w", kind, namespace, err)
+		}
+		return fmt.Errorf("the cache of %s in namespace %s is outdated", kind, namespace)
+	}
+	return nil
+}
+
+// asks is the key of the informer in the context of its requests.
+type asks struct{}
+
+// note records the namespace that an informer's request is about. Nothing else shows it: the cache makes one informer for each of several
+// namespaces.
+func (w *watches) note(r *http.Request) {
+	i, ok := r.Context().Value(asks{}).(*informer)
+	if !ok {
+		return
+	}
+	_, in, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i.namespace, _, _ = strings.Cut(in, "/")
+}
+
 // wasRefused reports whether the API server refused to list or to watch the kind for this reason.
 func (i *informer) wasRefused(is func(error) bool) bool {
 	return is(i.refused[toList]) || is(i.refused[toWatch])
@@ -182,7 +249,7 @@ func (w *watches) each(of func(*informer) []string) []string {
 // newInformer implements cache.Options.NewInformer.
 func (w *watches) newInformer(inner toolscache.ListerWatcher, example runtime.Object, resync time.Duration,
 	by toolscache.Indexers) toolscache.SharedIndexInformer {
-	i := &informer{name: kindOf(example), current: never, refused: map[verb]error{}, all: w,
+	i := &informer{name: kindOf(example), kind: simple(example), current: never, refused: map[verb]error{}, all: w,
 		inner: toolscache.ToListerWatcherWithContext(inner)}
 	shared := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{ListWithContextFunc: i.list, WatchFuncWithContext: i.watch}, example,
 		resync, by)
@@ -200,6 +267,12 @@ func kindOf(example runtime.Object) string {
 	return fmt.Sprintf("%T", example)
 }
 
+// simple returns the name of an object's kind, or of the objects of a list, without its package.
+func simple(o runtime.Object) string {
+	kind := kindOf(o)
+	return strings.TrimSuffix(kind[strings.LastIndex(kind, ".")+1:], "List")
+}
+
 func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	outage, err := i.all.wait(ctx)
 	if err != nil {
@@ -210,7 +283,7 @@ func (i *informer) list(ctx context.Context, options metav1.ListOptions) (runtim
 		options.ResourceVersion, options.ResourceVersionMatch = "", "" // the latest version, and not one from the cache of the server
 		i.listed, i.listedOutage, i.listedAll = versions{}, outage, false
 	}
-	list, err := i.inner.ListWithContext(ctx, options)
+	list, err := i.inner.ListWithContext(context.WithValue(ctx, asks{}, i), options)
 	i.answered(toList, err)
 	if err != nil || !stale {
 		return list, err
@@ -241,7 +314,7 @@ func (i *informer) watch(ctx context.Context, options metav1.ListOptions) (watch
 			return nil, context.Cause(ctx)
 		}
 	}
-	inner, err := i.inner.WatchWithContext(ctx, options)
+	inner, err := i.inner.WatchWithContext(context.WithValue(ctx, asks{}, i), options)
 	i.answered(toWatch, err)
 	if err != nil {
 		return nil, err
@@ -257,7 +330,7 @@ func (i *informer) watchFromList(ctx context.Context, options metav1.ListOptions
 	if stale {
 		options.ResourceVersion = "" // the latest version, and not one from the cache of the server
 	}
-	inner, err := i.inner.WatchWithContext(ctx, options)
+	inner, err := i.inner.WatchWithContext(context.WithValue(ctx, asks{}, i), options)
 	i.answered(toWatch, err)
 	if err != nil {
 		return nil, err
