@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -228,7 +229,7 @@ func (p *pass) writeAnchors(ctx context.Context) error {
 			return nil
 		}
 		s.applier.Owner = new(p.owner)
-		if !p.hosts(s.cluster) {
+		if !p.hosts(s.cluster) && !p.needsAnchor(s) {
 			return nil
 		}
 		return p.applyAnchor(ctx, s)
@@ -238,6 +239,23 @@ func (p *pass) writeAnchors(ctx context.Context) error {
 // hosts reports whether a Kubernetes cluster has pools, or nodes of removed ones.
 func (p *pass) hosts(cluster string) bool {
 	return slices.ContainsFunc(p.input.Topology.Pools, func(t topology.Pool) bool { return t.Cluster == cluster })
+}
+
+// needsAnchor reports whether a Kubernetes cluster has an anchor that owns what nodes which left still need: their pods run, or their
+// volumes, which are to be deleted, may hold replicas.
+func (p *pass) needsAnchor(s *site) bool {
+	if s.anchor == nil {
+		return false
+	}
+	for _, pod := range s.facts.Pods {
+		if pod.Labels[podset.LabelName] == p.kafka.Name+"-kafka" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.claims, func(name string) bool {
+		claim := s.facts.Claim(name)
+		return claim.Annotations[v1.AnnotationDeleteClaim] == "true" && claim.DeletionTimestamp == nil
+	})
 }
 
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.
@@ -260,7 +278,7 @@ func (p *pass) removeUnusedAnchors(ctx context.Context) error {
 		return nil
 	}
 	err := p.each(func(s *site) error {
-		if s.cluster == topology.Home || s.anchor == nil || p.hosts(s.cluster) {
+		if s.cluster == topology.Home || s.anchor == nil || p.hosts(s.cluster) || p.needsAnchor(s) {
 			return nil
 		}
 		gone, err := p.deleteAnchor(ctx, s)

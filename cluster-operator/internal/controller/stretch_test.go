@@ -310,15 +310,17 @@ func (w *stretchedWorld) balance() {
 	}
 }
 
-// pods creates the pods that StrimziPodSets list, as the StrimziPodSet controllers do. It restarts and configures them, as the roller does.
+// pods creates the pods that StrimziPodSets list and deletes others, as the StrimziPodSet controllers do. It restarts and configures them,
+// as the roller does.
 func (w *stretchedWorld) pods() {
 	w.t.Helper()
 	configured := map[string]string{}
 	defer func() { w.reportConfigured(configured) }()
-	for _, m := range w.members {
+	for id, m := range w.members {
 		if m.lost {
 			continue
 		}
+		w.endPods(id)
 		var sets podset.StrimziPodSetList
 		w.Expect(m.List(w.t.Context(), &sets, client.InNamespace(w.namespace))).To(Succeed())
 		for i := range sets.Items {
@@ -344,6 +346,29 @@ func (w *stretchedWorld) pods() {
 				set.Status = wanted
 				w.Expect(m.Client.Status().Update(w.t.Context(), set)).To(Succeed())
 			}
+		}
+	}
+}
+
+// endPods deletes the pods in a Kubernetes cluster that no StrimziPodSet lists any more.
+func (w *stretchedWorld) endPods(id string) {
+	w.t.Helper()
+	m := w.members[id]
+	var sets podset.StrimziPodSetList
+	w.Expect(m.List(w.t.Context(), &sets, client.InNamespace(w.namespace))).To(Succeed())
+	listed := map[string]bool{}
+	for i := range sets.Items {
+		for _, raw := range sets.Items[i].Spec.Pods {
+			pod := &corev1.Pod{}
+			w.Expect(json.Unmarshal(raw.Raw, pod)).To(Succeed())
+			listed[pod.Name] = true
+		}
+	}
+	var pods corev1.PodList
+	w.Expect(m.List(w.t.Context(), &pods, client.InNamespace(w.namespace))).To(Succeed())
+	for i := range pods.Items {
+		if set := metav1.GetControllerOf(&pods.Items[i]); set != nil && set.Kind == "StrimziPodSet" && !listed[pods.Items[i].Name] {
+			w.Expect(m.Delete(w.t.Context(), &pods.Items[i], client.GracePeriodSeconds(0))).To(Succeed())
 		}
 	}
 }
@@ -1296,4 +1321,61 @@ func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: model.RecordName("my-cluster")}, &corev1.ConfigMap{})).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
+}
+
+func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
+	w := newStretchedWorld(t)
+	b := poolIn("east", "b", 1, v1.RoleBroker)
+	b.Spec.Storage.DeleteClaim = new(true)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	w.settle()
+	claim := &corev1.PersistentVolumeClaim{}
+	w.in("east", claim, "data-my-cluster-b-1")
+	w.Expect(claim.OwnerReferences).To(ContainElement(HaveField("Name", "my-cluster-kafka-gc")))
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 0 })
+	for range 3 {
+		w.pass()
+	}
+	set := &podset.StrimziPodSet{}
+	w.in("east", set, "my-cluster-b")
+	w.Expect(set.Spec.Pods).To(BeEmpty())
+	w.brokers.replicas[1] = 1 // it got one before it stopped
+	w.settle()
+	kept := ContainElement(HaveField("Reason", "VolumesKept"))
+	w.Expect(w.conditions()).To(kept)
+	w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+	w.settle()
+	w.Expect(w.conditions()).To(kept)
+	w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
+	w.unstretch("a")
+	w.settle()
+	w.Expect(w.conditions()).To(kept)
+	w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
+	w.Expect(w.kafka().Finalizers).NotTo(BeEmpty())
+
+	w.brokers.replicas[1] = 0
+	w.settle()
+	w.in("east", claim, "data-my-cluster-b-1")
+	w.Expect(claim.DeletionTimestamp).NotTo(BeNil())
+	w.Expect(w.anchored("east")).To(BeFalse())
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+}
+
+func TestAnAnchorOutlivesThePodsThatStop(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	b := &v1.KafkaNodePool{}
+	w.get(b, "b")
+	w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+	for range 3 {
+		w.pass()
+	}
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-b"}, &podset.StrimziPodSet{})).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.anchored("east")).To(BeTrue(), "the pod of its broker stops")
+	w.endPods("east")
+	w.settle()
+	w.Expect(w.anchored("east")).To(BeFalse())
 }
