@@ -385,3 +385,29 @@ func TestAStretchedKafkaInTheCentralKubernetesClusterDoesNotNeedTheOthers(t *tes
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 	w.goesOnAlone()
 }
+
+func TestTheStrimziPodSetOfARemovedPoolOfAStretchedKafkaIsLost(t *testing.T) {
+	for _, id := range []string{"central", "east"} {
+		t.Run(id, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1}
+			voters := w.setting("west", "my-cluster-west-2", "controller.quorum.voters")
+			w.Expect(strings.Split(voters, ",")).To(HaveLen(3))
+			w.Expect(w.k8s.Delete(t.Context(), w.pool(id))).To(Succeed())
+			w.settle()
+			set := &podset.StrimziPodSet{}
+			w.in(id, set, "my-cluster-"+id)
+			w.Expect(w.members[id].Delete(t.Context(), set)).To(Succeed())
+			w.pass()
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("create the KafkaNodePool again"))))
+			w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
+
+			w.create(poolIn(id, id, 1, v1.RoleBroker, v1.RoleController))
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.in(id, set, "my-cluster-"+id)
+			w.Expect(w.setting("west", "my-cluster-west-2", "controller.quorum.voters")).To(Equal(voters))
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -61,7 +62,7 @@ func (p *pass) findUnlisted() []topology.Node {
 // madeIn returns nodes that exist in a Kubernetes cluster but are in no StrimziPodSet, and adds them to known: nodes in the status of their
 // pool, and nodes of pools that were deleted, or created again and have no status yet.
 func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
-	add := func(pool string, id int32, roles []v1.ProcessRole) {
+	add := func(pool string, id int32, roles topology.Roles) {
 		n := topology.Node{ID: id, Pool: pool, Cluster: s.cluster}
 		if known[id] {
 			return
@@ -73,26 +74,40 @@ func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
 		for _, id := range p.knownIDs(p.pools[name]) {
-			add(name, id, p.pools[name].Status.Roles)
+			add(name, id, rolesOf(p.pools[name].Status.Roles))
 		}
 	}
 	for _, used := range p.kafka.Status.KafkaNodePools {
-		// A stretched Kafka may have lost a set to a foreign one of its name, which no KafkaNodePool could bring back.
-		if pool := p.pools[used.Name]; p.input.Stretch != nil || pool != nil && pool.Status.LabelSelector != "" {
+		if pool := p.pools[used.Name]; pool != nil && pool.Status.LabelSelector != "" || p.input.Stretch != nil && p.usurped(s, used.Name) {
+			continue
+		}
+		if s.cluster != topology.Home { // volumes of an earlier Kafka may be there: the record tells
+			for _, n := range p.record.Clusters[s.cluster].Nodes {
+				if n.Pool == used.Name {
+					add(n.Pool, n.ID, n.Roles)
+				}
+			}
 			continue
 		}
 		for name, pod := range s.facts.Pods {
 			if id, ok := podset.NodeID(name); ok && pod.Labels[podset.LabelPoolName] == used.Name {
-				add(used.Name, id, nil)
+				add(used.Name, id, topology.Roles{})
 			}
 		}
 		for _, v := range s.facts.Volumes(p.kafka.Name) {
 			if v.Pool == used.Name {
-				add(used.Name, v.Node, []v1.ProcessRole{v1.RoleBroker}) // so that it is asked what the node holds
+				add(used.Name, v.Node, topology.Roles{Broker: true}) // so that it is asked what the node holds
 			}
 		}
 	}
 	return nodes
+}
+
+// usurped reports whether the name of a pool's StrimziPodSet is somebody else's: a KafkaNodePool that is created again could not bring its
+// nodes back.
+func (p *pass) usurped(s *site, pool string) bool {
+	set := s.facts.Objects[facts.Key{Kind: "StrimziPodSet", Name: p.kafka.Name + "-" + pool}]
+	return set != nil && !s.applier.Owns(set)
 }
 
 // knownIDs returns the ids in a pool's status, none if the status is about another Kafka.
@@ -109,8 +124,9 @@ func (p *pass) ofThisKafka(pool *v1.KafkaNodePool) bool {
 	return selector == "" || strings.HasPrefix(selector, v1.LabelCluster+"="+p.kafka.Name+",")
 }
 
-// rolesMade returns the roles of a node by what exists of it: its ConfigMap, its pod, or a volume and the roles in its pool's status.
-func (p *pass) rolesMade(s *site, name string, roles []v1.ProcessRole) (topology.Roles, bool) {
+// rolesMade returns the roles of a node by what exists of it: its ConfigMap, its pod, or a volume and the roles that it is known to
+// have had.
+func (p *pass) rolesMade(s *site, name string, roles topology.Roles) (topology.Roles, bool) {
 	if config := s.nodeConfig(name); config != nil {
 		if made := model.RolesIn(config); made != (topology.Roles{}) {
 			return made, true
@@ -120,7 +136,7 @@ func (p *pass) rolesMade(s *site, name string, roles []v1.ProcessRole) (topology
 		return topology.Roles(podset.RolesIn(pod.Labels)), true
 	}
 	hasVolume := slices.ContainsFunc(s.claims, func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
-	return rolesOf(roles), hasVolume && len(roles) > 0
+	return roles, hasVolume && roles != (topology.Roles{})
 }
 
 // podName returns the name of a node's pod, also before it is decided which nodes there are.
