@@ -158,10 +158,11 @@ func (p *pass) restorePeers() {
 	}
 }
 
-// ending reports whether all nodes are at home again, and the user does not want the Kafka stretched any more.
+// ending reports whether all nodes are at home again, and the user does not want the Kafka stretched any more. Of a Kubernetes cluster that
+// is away, the record tells whether it has nodes: without one, no pass gets here.
 func (p *pass) ending() bool {
 	elsewhere := slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return n.Cluster != topology.Home })
-	return p.kafka.Annotations[v1.AnnotationStretch] != "true" && !elsewhere && len(p.remembered) == 0 && len(p.away) == 0
+	return p.kafka.Annotations[v1.AnnotationStretch] != "true" && !elsewhere && len(p.remembered) == 0
 }
 
 // certified reports whether the certificate that a node serves is for its endpoints.

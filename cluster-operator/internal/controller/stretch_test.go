@@ -1323,6 +1323,27 @@ func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
 }
 
+func TestAnOutageOnTheWayBackRestartsNoNode(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	w.Expect(w.k8s.Delete(t.Context(), w.pool("b"))).To(Succeed())
+	w.settle()
+	w.in("east", &corev1.PersistentVolumeClaim{}, "data-my-cluster-b-1")
+	stretched := w.setting("central", "my-cluster-a-0", "controller.quorum.voters")
+	w.unstretch("a")
+	w.pass()
+	voters := w.setting("central", "my-cluster-a-0", "controller.quorum.voters")
+	w.Expect(voters).NotTo(Equal(stretched))
+	w.members["east"].lost = true
+	w.settle()
+	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(Equal(voters))
+	w.Expect(w.kafka().Finalizers).NotTo(BeEmpty(), "what is in east is unknown")
+	w.members["east"].lost = false
+	w.settle()
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+}
+
 func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 	w := newStretchedWorld(t)
 	b := poolIn("east", "b", 1, v1.RoleBroker)
