@@ -32,6 +32,8 @@ type record struct {
 	Epoch int64  `json:"epoch,omitempty"`
 	// Kafka is the uid of the Kafka object that this is the record of.
 	Kafka types.UID `json:"kafka,omitempty"`
+	// Claiming reports that not all anchors were made since the record was begun. Nothing else is made meanwhile.
+	Claiming bool `json:"claiming,omitempty"`
 }
 
 type recorded struct {
@@ -83,7 +85,8 @@ func (p *pass) recall() {
 func (p *pass) writeRecord(ctx context.Context) error {
 	p.forgetAddresses()
 	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Names: p.record.Names,
-		Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID}
+		Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID,
+		Claiming: p.record.Claiming}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r

@@ -175,10 +175,10 @@ func (p *pass) drop(s *site, err error) {
 	p.recall()
 }
 
-// checkFirst fails if there is no record of this Kafka while a Kubernetes cluster is away: that cluster may already have nodes, or another
-// Kafka of this name.
+// checkFirst fails if a Kubernetes cluster is away before all anchors of this Kafka were made, or after its record was lost: that cluster
+// may already have nodes, or another Kafka of this name.
 func (p *pass) checkFirst() error {
-	if p.record.Kafka == p.kafka.UID {
+	if p.record.Kafka == p.kafka.UID && !p.record.Claiming {
 		return nil
 	}
 	return p.firstAway()
@@ -221,10 +221,11 @@ func (p *pass) writeAnchors(ctx context.Context) error {
 	if err := p.writeOwner(ctx); err != nil {
 		return err
 	}
+	p.record.Claiming = p.record.Claiming || p.record.Kafka != p.kafka.UID
 	if err := p.writeRecord(ctx); err != nil {
 		return err
 	}
-	return p.each(func(s *site) error {
+	err := p.each(func(s *site) error {
 		if s.cluster == topology.Home {
 			return nil
 		}
@@ -234,6 +235,14 @@ func (p *pass) writeAnchors(ctx context.Context) error {
 		}
 		return p.applyAnchor(ctx, s)
 	})
+	if err != nil || !p.record.Claiming {
+		return err
+	}
+	if err := p.checkFirst(); err != nil {
+		return err // another Kafka may take a cluster in which there is no anchor
+	}
+	p.record.Claiming = false
+	return p.writeRecord(ctx)
 }
 
 // hosts reports whether a Kubernetes cluster has pools, or nodes of removed ones.

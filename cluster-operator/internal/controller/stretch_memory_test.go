@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -265,6 +266,12 @@ func (h *stretched) refuse(cluster string, key facts.Key, err error) {
 			}
 			return k8s.Patch(ctx, o, p, opts...)
 		},
+		Apply: func(ctx context.Context, k8s client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if l.bound.keyOf(o) == key {
+				return err
+			}
+			return k8s.Apply(ctx, o, opts...)
+		},
 	})
 }
 
@@ -397,4 +404,40 @@ func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {
 		h.must(l.live.Update(t.Context(), config))
 	})
 	NewWithT(t).Expect(found).To(ContainSubstring("is listed twice"))
+}
+
+func TestAKafkaThatLosesItsFirstRaceMakesNothing(t *testing.T) {
+	g := NewWithT(t)
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	h.must(h.k8s.Create(t.Context(), k))
+	for _, id := range []string{"central", "east", "west"} {
+		h.targets[id] = id
+		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
+	}
+	east := h.leader().links["east"]
+	live := east.live
+	h.refuse("east", anchorKey, errors.New("no quorum"))
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("no quorum")))
+	g.Expect(h.recorded()).NotTo(BeEmpty())
+
+	east.live = live
+	anchor := h.servers[3].objects[anchorKey].object().(*corev1.ConfigMap).DeepCopy()
+	other := ownership.Owner{ID: "other", Epoch: 1, Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", other)
+	anchor.Data[anchorHolder], anchor.ResourceVersion, anchor.UID = other.Holder.String(), "", ""
+	h.must(east.bound.client().Create(t.Context(), anchor))
+	before := h.snapshot()
+	for range 2 {
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.centrals[0].ready()).To(HaveField("Reason", reasonConflict))
+		g.Expect(h.snapshot()).To(Equal(before))
+	}
+
+	h.servers[2].terminate(anchorKey)
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	g.Expect(h.recorded()).NotTo(ContainSubstring("claiming"))
 }
