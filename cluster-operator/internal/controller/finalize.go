@@ -53,7 +53,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
-		failure.Message += ". " + r.withoutFinalizer(kafka.Name)
+		failure.Message += ". " + p.withoutFinalizer()
 	}
 	_, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
@@ -67,10 +67,22 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 }
 
 // withoutFinalizer says what happens to the objects in other Kubernetes clusters if a user removes the finalizer: see sweep.
-func (r *Reconciler) withoutFinalizer(kafka string) string {
-	return fmt.Sprintf("To delete the Kafka without waiting, remove the finalizer %s from it: its objects in another Kubernetes cluster are "+
-		"deleted %s after that cluster can be reached. To keep them, delete ConfigMap %s there first, with kubectl delete --cascade=orphan",
-		v1.FinalizerStretch, 2*r.Interval, model.AnchorName(kafka))
+func (p *pass) withoutFinalizer() string {
+	anchor := model.AnchorName(p.kafka.Name)
+	remove := fmt.Sprintf("To delete the Kafka without waiting, remove the finalizer %s from it: ", v1.FinalizerStretch)
+	if p.Stretching == nil {
+		return fmt.Sprintf("%sits objects in other Kubernetes clusters stay until the operator is configured for these again, or you delete "+
+			"ConfigMap %s there", remove, anchor)
+	}
+	text := fmt.Sprintf("%sits objects in another Kubernetes cluster are deleted %s after that cluster can be reached. To keep them, delete "+
+		"ConfigMap %s there first, with kubectl delete --cascade=orphan", remove, 2*p.Interval, anchor)
+	for _, id := range slices.Sorted(maps.Keys(p.away)) {
+		if !slices.ContainsFunc(p.Stretching.Members(), func(m Member) bool { return m.ID() == id }) {
+			text += fmt.Sprintf(". Those in cluster '%s' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap %s there", id,
+				anchor)
+		}
+	}
+	return text
 }
 
 // finalize deletes the anchors, and what they own unless that is to be kept. It returns nil when nothing of that remains.
@@ -116,7 +128,7 @@ func (p *pass) unfinished(pending []string) error {
 	problem := status.Problem{Reason: reasonDeleting}
 	wayOut := fmt.Sprintf("To delete the Kafka without waiting, remove the finalizer %s from it", v1.FinalizerStretch)
 	if len(away) > 0 {
-		problem, wayOut = p.away[away[0]].Problem, p.withoutFinalizer(p.kafka.Name)
+		problem, wayOut = p.away[away[0]].Problem, p.withoutFinalizer()
 	}
 	var waits []string
 	for _, id := range away {

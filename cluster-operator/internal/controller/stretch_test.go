@@ -1057,6 +1057,21 @@ func TestADeletionSaysHowToLeaveWhatSomebodyElseTook(t *testing.T) {
 	w.Expect(w.all()["west"]).To(Equal(before["west"]))
 }
 
+func TestADeletionSaysWhatIsNotDeletedWithoutItsFinalizer(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	delete(w.members, "west")
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", And(ContainSubstring("after that cluster can be reached"), HaveSuffix(
+		". Those in cluster 'west' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap my-cluster-kafka-gc there"))))
+	w.r.Stretching = nil
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", HaveSuffix("To delete the Kafka without waiting, remove the finalizer "+
+		"strimzi.io/stretch-cluster from it: its objects in other Kubernetes clusters stay until the operator is configured for these again, "+
+		"or you delete ConfigMap my-cluster-kafka-gc there")))
+}
+
 func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
