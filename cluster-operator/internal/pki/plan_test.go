@@ -223,6 +223,7 @@ func TestRecovery(t *testing.T) {
 		"the operator's certificate deleted":       {func(s *sim) { delete(s.secrets, "c-cluster-operator-certs") }, 0},
 		"another CA in the Secrets":                {func(s *sim) { exchange(s, "") }, 2},
 		"another CA in the Secrets, from a backup": {func(s *sim) { exchange(s, "7") }, 2},
+		"another CA in the Secrets, with another generation of its certificate": {func(s *sim) { exchange(s, ""); announce(s, "7") }, 2},
 		"renewed":                 {func(s *sim) { s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew) }, 1},
 		"replaced on request":     {func(s *sim) { s.annotate("c-cluster-ca", v1.AnnotationForceReplace) }, 3},
 		"renewed for it expires":  {func(s *sim) { s.now = s.now.AddDate(0, 0, 340) }, 1},
@@ -268,6 +269,11 @@ func exchange(s *sim, generation string) {
 		s.secrets["c-cluster-ca"].Annotations[v1.AnnotationCAKeyGeneration] = generation
 		s.secrets["c-cluster-ca-cert"].Annotations[v1.AnnotationCACertGeneration] = generation
 	}
+}
+
+// announce sets the generation of the certificate alone, as if it were another one of the same key.
+func announce(s *sim, generation string) {
+	s.secrets["c-cluster-ca-cert"].Annotations[v1.AnnotationCACertGeneration] = generation
 }
 
 // TestReplacementPhases checks the phases of a replacement of a key: which CA signs, which CAs are trusted, and what annotations pods have.
@@ -509,6 +515,14 @@ func TestSuppliedCA(t *testing.T) {
 			s.secrets["c-cluster-ca"].Annotations, s.secrets["c-cluster-ca-cert"].Annotations = nil, nil
 		}, "its annotation strimzi.io/ca-key-generation was not raised"},
 		"exchanged, not announced": {func(s *sim) { exchange(s, "") }, "its annotation strimzi.io/ca-key-generation was not raised"},
+		"exchanged, announced as the same key": {func(s *sim) { exchange(s, ""); announce(s, "1") },
+			"its annotation strimzi.io/ca-key-generation was not raised"},
+		"exchanged, the old certificate kept, announced as the same key": {func(s *sim) {
+			old := s.secrets["c-cluster-ca-cert"].Data["ca.crt"]
+			exchange(s, "")
+			s.secrets["c-cluster-ca-cert"].Data["ca-2027-11-22T12-00-00Z.crt"] = old
+			announce(s, "1")
+		}, "its annotation strimzi.io/ca-key-generation was not raised"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

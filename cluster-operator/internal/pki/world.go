@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/x509"
 	"fmt"
+	"slices"
 	"strings"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -72,6 +73,14 @@ func (w *world) all(annotation string, want int) bool {
 	return true
 }
 
+// any reports whether a pod, or one that is declared, has a generation.
+func (w *world) any(annotation string, want int) bool {
+	return slices.ContainsFunc(w.pods, func(pod Pod) bool {
+		n, ok := generation(pod.Annotations, annotation)
+		return ok && n == want
+	})
+}
+
 // trustsCurrent reports whether all running nodes trust the current key of the cluster CA.
 func (w *world) trustsCurrent(a *authority) bool {
 	return w.all(core.AnnotationClusterCAKeyGeneration, a.keyGeneration)
@@ -134,12 +143,23 @@ func (w *world) phase(a *authority) Phase {
 	return Settled
 }
 
-// unexplained reports whether leaves depend on a CA that nodes trust and that the CA's Secrets lack, although their generations are
-// current: somebody replaced the CA without raising the generations.
+// unexplained reports whether leaves depend on another CA than the current one, although the generations promise what is not so: that nodes
+// trust the current key, which the trust bundle lacks; or that the leaves are of a CA which nodes trust and the CA's Secrets lack. Somebody
+// replaced the CA without raising the generations.
 func (w *world) unexplained(a *authority) bool {
+	if a.cert() == nil {
+		return false
+	}
+	// The bundle is written before a pod gets the generation of a key. One that is missing or unreadable tells nothing.
+	untrusted := len(w.trusted) > 0 && !hasKey(w.trusted, a.cert()) && w.any(core.AnnotationClusterCAKeyGeneration, a.keyGeneration)
 	for _, l := range w.leaves {
-		n, ok := l.generation()
-		if l.cert == nil || !ok || n != a.certGeneration || a.cert() == nil || l.signedBy(a.cert()) {
+		if l.cert == nil || l.signedBy(a.cert()) {
+			continue
+		}
+		if untrusted {
+			return true
+		}
+		if n, ok := l.generation(); !ok || n != a.certGeneration {
 			continue
 		}
 		for _, cert := range w.trusted {
