@@ -199,6 +199,24 @@ func signed(ca, cert *x509.Certificate) bool {
 		cert.Signature) == nil
 }
 
+// caFlaw explains why nodes would not trust what a certificate signs; empty if they would. One of X.509 version 1 names no uses.
+func caFlaw(cert *x509.Certificate, now time.Time) string {
+	switch {
+	case cert.Version == 3 && !cert.BasicConstraintsValid, cert.BasicConstraintsValid && !cert.IsCA:
+		return "is not the certificate of a CA: it lacks the basic constraint CA:TRUE"
+	case cert.KeyUsage != 0 && cert.KeyUsage&x509.KeyUsageCertSign == 0:
+		return "may not sign certificates: its key usages lack keyCertSign"
+	case early(cert, now):
+		return "is not valid before " + cert.NotBefore.Format(time.RFC3339)
+	}
+	return ""
+}
+
+// early reports whether a certificate is not valid yet, although clocks may differ.
+func early(cert *x509.Certificate, now time.Time) bool {
+	return cert.NotBefore.After(now.Add(clockSkew))
+}
+
 // sans are the alternative names of a certificate, sorted.
 func sansOf(cert *x509.Certificate) []string {
 	names := slices.Clone(cert.DNSNames)

@@ -130,8 +130,16 @@ func (a *authority) decideSupplied(in *Input, w *world) error {
 		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret,
 			entryCert, a.kind.certSecret)
 	}
+	if flaw := caFlaw(a.cert(), in.Now); flaw != "" {
+		return fail("%s: %s in Secret %s/%s %s", a.kind.title, entryCert, in.Namespace, a.kind.certSecret, flaw)
+	}
 	if missing := a.missingGenerations(w); len(missing) > 0 {
 		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
+	}
+	if cert := w.dropped(a); cert != nil {
+		return fail("%s: Secret %s/%s lacks the CA that signed the certificates which nodes serve until they have new ones, so that neither "+
+			"clients nor the operators would trust them. Add its certificate, which Secret %s has, as entry %s", a.kind.title, in.Namespace,
+			a.kind.certSecret, TrustBundleSecret(in.Cluster), a.retainedName(cert)+suffixCert)
 	}
 	a.set(Supplied, "the user supplies this CA")
 	return nil

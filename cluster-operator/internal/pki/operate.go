@@ -242,7 +242,8 @@ func (a *authority) warn(now time.Time) []Problem {
 			a.cert().NotAfter.Format(time.RFC3339))}}
 	case a.operation == Supplied && left < a.config.renewal():
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf(
-			"the certificate of the %s, which the user supplies, expires at %s. Put another of the same key into Secret %s and raise its annotation %s",
+			"the certificate of the %s, which the user supplies, expires at %s. Put another of the same key into Secret %s and raise its "+
+				"annotation %s",
 			a.kind.title, a.cert().NotAfter.Format(time.RFC3339), a.kind.certSecret, v1.AnnotationCACertGeneration)}}
 	case a.operation != Supplied && left < lastChance:
 		return []Problem{{ReasonCAExpiring, fmt.Sprintf("the certificate of the %s expires at %s: %s", a.kind.title,

@@ -89,8 +89,8 @@ func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*a
 	}
 	if !config.Generate {
 		return nil, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
-			"%s: the key in Secret %s/%s was replaced, but its annotation %s was not raised. Raise it, and %s on Secret %s, so that nodes trust "+
-				"both keys before the new one is used",
+			"%s: the key in Secret %s/%s was replaced, but its annotation %s was not raised. Raise it, and %s on Secret %s, and keep the "+
+				"former certificate there, so that nodes trust both keys before the new one is used",
 			k.title, in.Namespace, k.keySecret, v1.AnnotationCAKeyGeneration, v1.AnnotationCACertGeneration, k.certSecret)}
 	}
 	a.keyGeneration = max(a.keyGeneration, w.seenKey(a)) + 1

@@ -171,6 +171,26 @@ func (w *world) unexplained(a *authority) bool {
 	return false
 }
 
+// dropped is a former CA whose certificates nodes serve until all trust the current one, and which readers of the CA's Secret do not trust;
+// nil if there is none.
+func (w *world) dropped(a *authority) *x509.Certificate {
+	if !w.podsKnown || w.phase(a) != Distributing {
+		return nil
+	}
+	held := a.trusted()
+	for _, l := range w.leaves {
+		for _, cert := range w.former(a) {
+			if l.cert == nil || !l.signedBy(cert) {
+				continue
+			}
+			if !hasKey(held, cert) && !slices.ContainsFunc(held, func(h *x509.Certificate) bool { return signed(h, cert) }) {
+				return cert
+			}
+		}
+	}
+	return nil
+}
+
 // hanging names an object that depends on a CA whose key is missing; empty if it is known that none does.
 func (w *world) hanging(in *Input, a *authority) (string, error) {
 	if !w.podsKnown {
