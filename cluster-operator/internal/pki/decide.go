@@ -34,6 +34,8 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 				"to create a new key, which restarts nodes twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
 			a.kind.certSecret,
 			a.kind.keySecret, v1.AnnotationForceReplace)}
+	case early(a.cert(), in.Now): // a clock was ahead when it was made: no window is waited for, since what it signs is trusted by nobody
+		a.set(RenewCert, "the certificate is not valid before "+a.cert().NotBefore.Format(time.RFC3339))
 	case w.phase(a) != Settled:
 		a.set(None, "the key is being replaced")
 	default:

@@ -142,6 +142,8 @@ func (i issuer) flaw(l *leaf, now time.Time) string {
 		return "the CA has a new certificate"
 	case i.frozen:
 		return ""
+	case early(l.cert, now):
+		return "it is not valid before " + l.cert.NotBefore.Format(time.RFC3339)
 	case !slices.Equal(sansOf(l.cert), l.sans):
 		return "its DNS names or addresses changed"
 	case l.cert.Subject.CommonName != l.commonName:

@@ -285,6 +285,54 @@ func announce(s *sim, generation string) {
 	s.secrets["c-cluster-ca-cert"].Annotations[v1.AnnotationCACertGeneration] = generation
 }
 
+// TestAClockThatWasAhead checks that certificates that were made while the operator's clock was ahead, and are not valid yet, are made
+// again at once, whatever the operator was about to do.
+func TestAClockThatWasAhead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		days   int
+		before func(*sim)
+	}{
+		"certificates of nodes":                {2, func(s *sim) { s.in.Nodes[0].SANs = []string{"x"} }},
+		"all certificates, since they are due": {340, func(*sim) {}},
+		"all certificates, since they expired": {400, func(*sim) {}},
+		"while no window opens":                {340, func(s *sim) { s.in.Windows = []string{"* * * 1 1 ? 2099"} }},
+		"that of a CA that is renewed":         {2, func(s *sim) { s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew) }},
+		"that of a CA whose key is replaced":   {2, func(s *sim) { s.annotate("c-cluster-ca", v1.AnnotationForceReplace) }},
+		"that of the clients CA, with its key": {2, func(s *sim) { s.annotate("c-clients-ca", v1.AnnotationForceReplace) }},
+		"all certificates of a new cluster":    {2, func(s *sim) { clear(s.secrets); clear(s.pods); clear(s.declared) }},
+		"a key that is due, while no window opens": {360, func(s *sim) {
+			s.in.ClusterCA.ReplaceKey, s.in.Windows = true, []string{"* * * 1 1 ? 2099"}
+		}},
+	} {
+		for _, writes := range []int{1, 2, 5, 1000} { // the operator ends between two writes
+			t.Run(fmt.Sprint(name, " ", writes), func(t *testing.T) {
+				g := NewWithT(t)
+				s := running(t)
+				now, unchecked := s.now, func() error { return nil }
+				tc.before(s)
+				s.now = now.AddDate(0, 0, tc.days)
+				g.Expect(s.pass(writes, unchecked)).To(Succeed())
+				s.roll(func(int) int { return 0 })
+				s.now = now
+				clear(s.verified)
+				g.Expect(s.pass(1000, unchecked)).To(Succeed())
+				g.Expect(s.converge(unchecked)).To(Succeed())
+				g.Expect(s.check()).To(Succeed())
+				g.Expect(s.checkClean()).To(Succeed())
+				for _, secret := range s.secrets {
+					for entry, data := range secret.Data {
+						if certs, err := parseCerts(data); err == nil {
+							for _, c := range certs {
+								g.Expect(c.NotBefore.After(now)).To(BeFalse(), "%s in Secret %s", entry, secret.Name)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
 // TestReplacementPhases checks the phases of a replacement of a key: which CA signs, which CAs are trusted, and what annotations pods have.
 func TestReplacementPhases(t *testing.T) {
 	g := NewWithT(t)
