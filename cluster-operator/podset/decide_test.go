@@ -34,7 +34,7 @@ func list(set *core.StrimziPodSet, revision string, names ...string) {
 	var pods []corev1.Pod
 	for _, name := range names {
 		pods = append(pods, corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"strimzi.io/name": "c-kafka"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"strimzi.io/name": "c-kafka", v1.LabelCluster: "c"},
 				Annotations: map[string]string{core.AnnotationRevision: revision}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "kafka", Image: "kafka"}}},
 		})

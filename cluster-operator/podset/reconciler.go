@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -178,7 +179,10 @@ func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *c
 		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(pod), &live); err != nil {
 			return "", client.IgnoreNotFound(err)
 		}
-		if owns(set, &live) || metav1.GetControllerOf(&live) == nil && selects(set, &live) {
+		if owns(set, &live) {
+			return "", r.relabel(ctx, set, &live, pod.Labels)
+		}
+		if metav1.GetControllerOf(&live) == nil && selects(set, &live) {
 			return "", nil // the cache will know it in a moment
 		}
 		return foreign(set, &live), nil
@@ -188,6 +192,27 @@ func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *c
 	}
 	r.record(ctx, set, pod, "PodCreated", "Create", "Created pod "+pod.Name)
 	return "", nil
+}
+
+// relabel gives a pod of the set's back the labels that somebody removed. Without the Kafka's, the cache does not have it, and it counts as
+// gone although it runs. A pod with that label is just too new for the cache.
+func (r *Reconciler) relabel(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod, declared map[string]string) error {
+	_, known := pod.Labels[v1.LabelCluster]
+	if _, can := declared[v1.LabelCluster]; known || !can {
+		return nil
+	}
+	changed := pod.DeepCopy()
+	changed.Labels = maps.Clone(declared)
+	maps.Copy(changed.Labels, pod.Labels)
+	err := r.Client.Patch(ctx, changed, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("label pod %s: %w", pod.Name, err)
+	}
+	r.record(ctx, set, pod, "PodLabelled", "Label", "Pod "+pod.Name+" had lost its labels and got them back")
+	return nil
 }
 
 // adopt makes the set the controller of a pod, if it has not got another controller in the meantime.

@@ -98,6 +98,33 @@ func TestAdoption(t *testing.T) {
 	w.Expect(metav1.GetControllerOf(w.pod("c-p-0")).UID).To(Equal(set.UID))
 }
 
+// A pod that loses the label of its Kafka is not in the cache any more, as if it were gone.
+func TestAPodThatLosesItsLabelsGetsThemBack(t *testing.T) {
+	w := newWorld(t)
+	w.set("c-p-0", "c-p-1")
+	var notes recorder
+	r := w.reconciler(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList,
+		opts ...client.ListOption) error {
+		return c.List(ctx, l, append(opts, client.HasLabels{kafka.LabelCluster})...)
+	}})
+	pass := func() {
+		_, err := w.pass(r)
+		w.Expect(err).NotTo(HaveOccurred())
+	}
+	pass()
+	r.Recorder = &notes
+	before, foreign := w.pod("c-p-0"), w.pod("c-p-1")
+	edit(w, w.pod("c-p-0"), func(p *corev1.Pod) { p.Labels = map[string]string{"strimzi.io/name": "other"} })
+	edit(w, foreign, func(p *corev1.Pod) { foreignPod(p); p.Labels = nil })
+	pass()
+	w.Expect(w.pod("c-p-0")).To(HaveField("Labels", map[string]string{kafka.LabelCluster: "c", "strimzi.io/name": "other"}))
+	w.Expect(w.pod("c-p-0").UID).To(Equal(before.UID))
+	w.Expect(w.pod("c-p-1")).To(Equal(foreign))
+	pass()
+	w.Expect(w.status()).To(And(HavePrefix("generation +0: 2 0 1; Error=true"), ContainSubstring("pod c-p-1 exists")))
+	w.Expect(notes).To(HaveExactElements("PodLabelled: Pod c-p-0 had lost its labels and got them back"))
+}
+
 // The cache has sets without the label of a Kafka, because those of the operator are known by their owner. Others are nobody's.
 func TestASetWithoutTheLabelIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
