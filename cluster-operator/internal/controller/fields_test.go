@@ -30,10 +30,8 @@ import (
 
 // elsewhere are the fields whose change has an effect only together with something else, which is the value.
 var elsewhere = map[string]string{
-	"Kafka.Spec.ClusterCa.GenerateCertificateAuthority": "a CA of the user's in the Secrets",
-	"Kafka.Spec.ClientsCa.GenerateCertificateAuthority": "a CA of the user's in the Secrets",
-	"Kafka.Spec.ClusterCa.CertificateExpirationPolicy":  "a CA that expires",
-	"Kafka.Spec.ClientsCa.CertificateExpirationPolicy":  "a CA that expires",
+	"Kafka.Spec.ClusterCa.CertificateExpirationPolicy": "a CA that expires",
+	"Kafka.Spec.ClientsCa.CertificateExpirationPolicy": "a CA that expires",
 }
 
 // TestNoFieldIsIgnoredSilently changes each field of a running Kafka and of its KafkaNodePools, one at a time. Either an object that the

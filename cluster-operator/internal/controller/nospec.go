@@ -19,11 +19,18 @@ func (p *pass) standIn() {
 	p.kafka.Spec = &v1.KafkaSpec{}
 }
 
-// checkSpec ends the pass over a Kafka without a spec, as over an invalid one. Its Secrets tell what the spec
-// said of the CAs and the topic operator. What it said of maintenance windows is unknown, so none is open.
+// checkSpec ends the pass over a Kafka without a spec, as over an invalid one.
 func (p *pass) checkSpec(context.Context) error {
-	failure, failed := validate.Joined(p.missing)
-	if !failed {
+	if failure, failed := validate.Joined(p.missing); failed {
+		return refusedBy(failure)
+	}
+	return nil
+}
+
+// supposeSpec fills in the empty spec of a Kafka that has none. Its Secrets tell what the spec said of the CAs and the topic operator. What
+// it said of maintenance windows is unknown, so none is open.
+func (p *pass) supposeSpec(context.Context) error {
+	if len(p.missing) == 0 {
 		return nil
 	}
 	ca := func(name string) *v1.CertificateAuthority {
@@ -37,7 +44,7 @@ func (p *pass) checkSpec(context.Context) error {
 	if p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil {
 		p.kafka.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
 	}
-	return refusedBy(failure)
+	return nil
 }
 
 // generated reports whether an operator surely made the certificate of a CA. All others count as their user's, and are only read.

@@ -110,8 +110,9 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		renew bool
 	}{
 		{"read what exists", p.read, false},
-		{"check the spec", p.elseHold(p.checkSpec), true},
+		{"stand in for a spec", p.supposeSpec, false},
 		{"protect volumes and CAs", p.elseHold(p.protect), true},
+		{"check the spec", p.elseHold(p.checkSpec), true},
 		{"accept storage", p.storage, true},
 		{"assign nodes", p.assign, true},
 		{"validate", p.validate, true},

@@ -16,7 +16,7 @@ import (
 )
 
 // protect takes volumes and Secrets of CAs from Kubernetes' garbage collector that the user wants to outlive the Kafka. It comes first in a
-// pass: the user may delete the Kafka next, whatever else is wrong with it.
+// pass, and in a pause: the user may delete the Kafka next, whatever else is wrong with it.
 func (p *pass) protect(ctx context.Context) error {
 	return p.each(func(s *site) error {
 		for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
@@ -45,16 +45,19 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 	return keys
 }
 
-// keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka.
+// keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka, as one that the user supplies does: its
+// Secrets still belong to the Kafka if the operator made them before. A Kafka without a spec says neither.
 func (p *pass) keepsCA(secret string) bool {
-	name := p.kafka.Name
-	switch secret {
+	var config pki.CAConfig
+	switch name := p.kafka.Name; secret {
 	case pki.ClusterCAKeySecret(name), pki.ClusterCACertSecret(name):
-		return !caConfig(p.kafka.Spec.ClusterCa).OwnerReference
+		config = caConfig(p.kafka.Spec.ClusterCa)
 	case pki.ClientsCAKeySecret(name), pki.ClientsCACertSecret(name):
-		return !caConfig(p.kafka.Spec.ClientsCa).OwnerReference
+		config = caConfig(p.kafka.Spec.ClientsCa)
+	default:
+		return false
 	}
-	return false
+	return len(p.missing) == 0 && !(config.Generate && config.OwnerReference)
 }
 
 // disown removes the Kafka from the owners of exactly the object that was read.

@@ -60,6 +60,44 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(BeZero())
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCAKeySecret("my-cluster"))).To(Equal(1))
 	})
+	t.Run("of a Kafka without a spec", func(t *testing.T) {
+		w := begin(t)
+		w.edit(func(k *v1.Kafka) { k.Spec = nil })
+		w.change("pool", keep)
+		w.reconcile()
+		protected(w)
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCAKeySecret("my-cluster"))).To(Equal(1), "nothing says that its user wants it")
+	})
+	t.Run("of a paused Kafka", func(t *testing.T) {
+		w := begin(t)
+		w.edit(func(k *v1.Kafka) {
+			k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"}
+			k.Spec.ClientsCa = &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
+		})
+		w.change("pool", keep)
+		w.reconcile()
+		protected(w)
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCAKeySecret("my-cluster"))).To(BeZero())
+	})
+	t.Run("of a paused Kafka without a spec", func(t *testing.T) {
+		w := begin(t)
+		w.edit(func(k *v1.Kafka) {
+			k.Spec, k.Annotations = nil, map[string]string{v1.AnnotationPauseReconciliation: "true"}
+		})
+		w.change("pool", keep)
+		w.reconcile()
+		protected(w)
+	})
+	t.Run("and a CA that the user supplies from now on", func(t *testing.T) {
+		w := begin(t)
+		w.edit(func(k *v1.Kafka) {
+			k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
+		})
+		w.reconcile()
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCAKeySecret("my-cluster"))).To(BeZero())
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(BeZero())
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCACertSecret("my-cluster"))).To(Equal(1))
+	})
 	t.Run("together with a change that is refused", func(t *testing.T) {
 		w := begin(t)
 		w.change("pool", func(p *v1.KafkaNodePool) { keep(p); p.Spec.Storage.Size = "500Mi" })

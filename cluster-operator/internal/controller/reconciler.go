@@ -122,10 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
 		return r.pause(ctx, kafka)
 	}
-	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
-	if kafka.Spec == nil || kafka.Invalid != "" {
-		p.standIn()
-	}
+	p := r.passOver(ctx, kafka)
 	began := r.Now()
 	err := p.run(ctx)
 	if repeated(err) {
@@ -234,9 +231,18 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 // pausedRetry is when a Kubernetes cluster is asked again in which a paused Kafka's nodes could not be held.
 const pausedRetry = 30 * time.Second
 
-// pause keeps the roller off the nodes, notes a topic operator, and changes nothing else.
-func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
+// passOver returns a pass over a Kafka.
+func (r *Reconciler) passOver(ctx context.Context, kafka *v1.Kafka) *pass {
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	if kafka.Spec == nil || kafka.Invalid != "" {
+		p.standIn()
+	}
+	return p
+}
+
+// pause keeps the roller off the nodes, protects what is to outlive the Kafka, notes a topic operator, and changes nothing else.
+func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
+	p := r.passOver(ctx, kafka)
 	unread := p.readSites(ctx)
 	if errors.Is(unread, errBehind) {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
@@ -244,7 +250,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if len(p.sites) == 0 {
 		return reconcile.Result{}, unread
 	}
-	if err := p.each(func(s *site) error { return s.holdPaused(ctx) }); err != nil {
+	if err := errors.Join(p.each(func(s *site) error { return s.holdPaused(ctx) }), p.protect(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
 	noted := p.noteEarlierTopicOperator(ctx)
