@@ -68,6 +68,38 @@ func TestANodeKeepsItsListenerThoughServiceAndConfigMapAreDeleted(t *testing.T) 
 	w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring(advertised))
 }
 
+// A request to restart waits for the node that is kept, and restarts no other one again and again meanwhile.
+func TestARestartIsAskedForOnceThoughANodeIsKept(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
+		v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
+	w.create(k, nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.balance()
+	w.reconcile()
+	w.start("pool")
+	w.reconcile()
+	before := w.pods("pool")
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.Service{ObjectMeta: w.named("my-cluster-pool-out-0")})).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-pool-0")})).To(Succeed())
+	w.request("pool")
+	for range 2 {
+		w.reconcile()
+		w.Expect(w.pods("pool")).To(Equal(before))
+		w.start("pool")
+	}
+	w.balance()
+	w.reconcile()
+	after := w.pods("pool")
+	for name := range after {
+		w.Expect(after[name]).NotTo(Equal(before[name]))
+	}
+	w.start("pool")
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(after))
+}
+
 // A pod that is created again can't start without its ConfigMap.
 func TestANodeThatDoesNotRunGetsItsConfigMapAtOnce(t *testing.T) {
 	w := newBalanced(t)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,35 +28,35 @@ func (s *site) holdPaused(ctx context.Context) error {
 
 // endPause ends the hold of a pause that is over.
 func (p *pass) endPause(ctx context.Context) error {
-	return p.eachSetWithout(ctx, podset.AnnotationHold, func(set *podset.StrimziPodSet) bool {
+	paused := func(set *podset.StrimziPodSet) bool {
 		return set.Annotations[podset.AnnotationHold] == model.HoldPaused
-	})
-}
-
-// eachSetWithout takes an annotation off the StrimziPodSets that have it, by their current state: the pass may have changed them.
-func (p *pass) eachSetWithout(ctx context.Context, annotation string, has func(*podset.StrimziPodSet) bool) error {
+	}
 	return p.each(func(s *site) error {
 		for _, set := range s.facts.PodSets() {
-			if !has(set) {
+			if !paused(set) {
 				continue
 			}
-			live := &podset.StrimziPodSet{}
-			if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); apierrors.IsNotFound(err) {
-				continue
-			} else if err != nil {
-				return err
-			}
-			if !has(live) {
-				continue
-			}
-			before := live.DeepCopy()
-			delete(live.Annotations, annotation)
-			if err := s.patch(ctx, keyOfSet(set), before, live); err != nil {
+			if err := s.withoutAnnotation(ctx, set, podset.AnnotationHold, paused); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// withoutAnnotation takes an annotation off a StrimziPodSet that has it by its current state, too: the pass may have changed it.
+func (s *site) withoutAnnotation(ctx context.Context, set *podset.StrimziPodSet, annotation string,
+	has func(*podset.StrimziPodSet) bool) error {
+	live := &podset.StrimziPodSet{}
+	if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if !has(live) {
+		return nil
+	}
+	before := live.DeepCopy()
+	delete(live.Annotations, annotation)
+	return s.patch(ctx, keyOfSet(set), before, live)
 }
 
 // elseHold runs step. If step fails, the pass won't reach holdVolumes, so it is run here.

@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -448,15 +449,11 @@ func restartIsAskedForOnce(t *testing.T, removed bool) {
 	before := w.pods("pool")[name]
 	running := before.DeepCopy()
 	w.Expect(w.k8s.Create(t.Context(), running)).To(Succeed())
-	set := &podset.StrimziPodSet{}
-	w.get(set, "my-cluster-pool")
-	set.Annotations[podset.AnnotationManualRollingUpdate] = "true"
-	w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+	w.request("pool")
 	w.reconcile()
 	after := w.pods("pool")[name]
 	w.Expect(after.Annotations[podset.AnnotationRevision]).NotTo(Equal(before.Annotations[podset.AnnotationRevision]))
-	w.get(set, "my-cluster-pool")
-	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
+	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
 	w.reconcile()
 	w.Expect(w.pods("pool")[name]).To(Equal(after))
 	if removed {
@@ -465,6 +462,38 @@ func restartIsAskedForOnce(t *testing.T, removed bool) {
 		w.Expect(w.pods("pool")[name].Annotations).To(HaveKeyWithValue(podset.AnnotationRevision,
 			after.Annotations[podset.AnnotationRevision]), "nothing is restarted once more")
 	}
+}
+
+// A request is one also if the StrimziPodSet of another pool can't be applied.
+func TestARestartIsAskedForOnceBesideASetThatCannotBeApplied(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.create(&podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-taken"},
+		Spec: &podset.StrimziPodSetSpec{Pods: []runtime.RawExtension{}}}, nodePool("taken", 1, v1.RoleBroker))
+	before := w.pods("pool")
+	w.request("pool")
+	pass := func() {
+		t.Helper()
+		_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+		w.Expect(err).To(MatchError(ContainSubstring("my-cluster-taken")))
+	}
+	pass()
+	after := w.pods("pool")
+	w.Expect(after).NotTo(Equal(before))
+	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
+	w.start("pool")
+	pass()
+	w.Expect(w.pods("pool")).To(Equal(after))
+}
+
+// request asks for a restart of the nodes of a pool, as a user does.
+func (w *world) request(pool string) {
+	w.t.Helper()
+	set := w.set(pool)
+	set.Annotations[podset.AnnotationManualRollingUpdate] = "true"
+	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
 }
 
 func TestAnIngressListenerIsServedAndTakenAway(t *testing.T) {

@@ -56,7 +56,7 @@ func (p *pass) nodes(ctx context.Context) error {
 		}
 	}
 	p.findUnconfigured()
-	return p.finishRequests(ctx)
+	return nil
 }
 
 // findUnconfigured finds the nodes that do not run with their configuration, although their pods are up to date: the roller changes it
@@ -113,7 +113,7 @@ func (p *pass) applyNodes(ctx context.Context) error {
 		}
 		return p.applyAll(ctx, s, p.rendered[s].Objects)
 	}
-	sets := func(s *site) error { return p.applyAll(ctx, s, p.rendered[s].PodSets) }
+	sets := func(s *site) error { return p.applySets(ctx, s) }
 	leaving := p.leaving()
 	if len(leaving) == 0 {
 		return p.eachHost(inOrder(objects, sets))
@@ -142,6 +142,24 @@ func inOrder(steps ...func(*site) error) func(*site) error {
 func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) error {
 	for _, o := range objects {
 		if err := p.apply(ctx, s, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applySets applies StrimziPodSets, and takes the requests to restart off those whose pods have them now. It does so one by one: a request
+// that stays because another set can't be applied would be a new one for each pod that was restarted.
+func (p *pass) applySets(ctx context.Context, s *site) error {
+	for _, o := range p.rendered[s].PodSets {
+		if err := p.apply(ctx, s, o); err != nil {
+			return err
+		}
+		set := p.input.Sets[o.GetName()]
+		if set == nil || !p.restarts(set) {
+			continue
+		}
+		if err := s.withoutAnnotation(ctx, set, podset.AnnotationManualRollingUpdate, p.restarts); err != nil {
 			return err
 		}
 	}
@@ -186,20 +204,18 @@ func (p *pass) forced() bool { return v1.IsTrue(p.kafka.Annotations, v1.Annotati
 // needed. The nodes of a removed pool stay as they are, and their file systems as large.
 func (p *pass) restartedAt(l facts.ListedPod) string {
 	// The running pod's uid makes one request one restart, however often the pass is repeated.
-	if running := p.pod(l.Node); running != nil && (v1.IsTrue(l.Set.Annotations, podset.AnnotationManualRollingUpdate) ||
+	if running := p.pod(l.Node); running != nil && (p.restarts(l.Set) ||
 		p.pools[l.Node.Pool] != nil && p.resizeWaits(l.Node, running)) {
 		return string(running.UID)
 	}
 	return l.Pod.Annotations[model.AnnotationRestartedAt]
 }
 
-// finishRequests takes the requests to restart off the StrimziPodSets whose pods have them now.
-func (p *pass) finishRequests(ctx context.Context) error {
-	return p.eachSetWithout(ctx, podset.AnnotationManualRollingUpdate, func(set *podset.StrimziPodSet) bool {
-		waits := slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
-			return l.Set.Name == set.Name && p.input.Endpoints.Keep[l.Node.ID]
-		})
-		return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) && !waits
+// restarts reports whether the nodes of a StrimziPodSet are to restart because its user asked for it. The request waits while one of them
+// is kept as it is, also for the others, so that it is one request.
+func (p *pass) restarts(set *podset.StrimziPodSet) bool {
+	return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) && !slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
+		return l.Set.Name == set.Name && p.input.Endpoints.Keep[l.Node.ID]
 	})
 }
 
