@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -77,7 +78,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	}
 	for _, b := range left {
 		if slices.ContainsFunc(pools.Items, func(pool v1.KafkaNodePool) bool {
-			return pool.Invalid != "" || slices.Contains(pool.Status.NodeIDs, b.ID)
+			return pool.Invalid != "" || slices.Contains(pool.Status.NodeIDs, b.ID) && slices.Contains(pool.Status.Roles, v1.RoleBroker)
 		}) {
 			continue
 		}
@@ -98,13 +99,16 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	}
 }
 
-// isGoneForGood reports whether a registered broker is gone for good: not wanted, without a pod, and fenced.
+// isGoneForGood reports whether a registered broker is gone for good: not wanted, without a pod, and fenced. Its node may stay as a
+// controller.
 func (p *pass) isGoneForGood(b kafka.Node) bool {
-	wanted := slices.ContainsFunc(p.input.Topology.Nodes(), func(n topology.Node) bool { return n.ID == b.ID })
+	wanted := slices.ContainsFunc(p.input.Topology.Brokers(), func(n topology.Node) bool { return n.ID == b.ID })
 	if wanted || !b.Fenced {
 		return false
 	}
-	return !slices.ContainsFunc(p.nodePods(), func(pod *corev1.Pod) bool { return strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID)) })
+	return !slices.ContainsFunc(p.nodePods(), func(pod *corev1.Pod) bool {
+		return pod.Labels[podset.LabelBrokerRole] != "false" && strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID))
+	})
 }
 
 func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {

@@ -297,12 +297,12 @@ func (h *stretched) judgeAnchorGoes(c *central, s *apiServer) {
 	}
 }
 
-// judgeUnregistered checks that an operator unregistered no broker that a StrimziPodSet of its Kafka lists. The rival's Kafka, when both
-// run, has brokers of its own, though in histories the same ones answer for both.
+// judgeUnregistered checks that an operator unregistered no node that a StrimziPodSet of its Kafka lists as a broker. The rival's Kafka,
+// when both run, has brokers of its own, though in histories the same ones answer for both.
 func (h *stretched) judgeUnregistered(c *central) {
 	h.t.Helper()
 	for _, id := range h.brokers.unregistered {
-		if slices.ContainsFunc(h.nodes(c), func(n node) bool { return n.id == id }) {
+		if slices.ContainsFunc(h.nodes(c), func(n node) bool { return n.id == id && n.broker }) {
 			h.failf("broker %d was unregistered", id)
 		}
 	}

@@ -134,6 +134,29 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	}
 }
 
+// A broker that goes stays registered, and Kafka refuses a metadata version that it does not support.
+func TestABrokerThatBecomesAControllerIsUnregistered(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("brokers", 1, v1.RoleBroker), nodePool("both", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("brokers")
+	w.start("both")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.brokers.replicas = map[int32]int{0: 0, 1: 1}
+	w.change("both", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleController} })
+	w.reconcile()
+	w.brokers.registered = []kafka.Node{{ID: 0, Fenced: true}, {ID: 1}}
+	w.kubelet("both")
+	w.reconcile()
+	w.Expect(w.brokers.unregistered).To(BeEmpty(), "its pod is still the broker's")
+	w.start("both")
+	w.reconcile()
+	w.Expect(w.pods("both")).To(HaveKey("my-cluster-both-0"))
+	w.Expect(w.brokers.unregistered).To(Equal([]int32{0}))
+	w.Expect(w.ready().Status).To(Equal("True"))
+}
+
 // A topic that is made after the last look may get a replica on a broker before it stops. Its volume stays until the replica was moved.
 func TestTheVolumeOfABrokerThatLeftWaitsForItsReplicas(t *testing.T) {
 	w := newWorld(t)

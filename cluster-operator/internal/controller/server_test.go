@@ -85,6 +85,8 @@ type brokers struct {
 	// moving is called before the metadata version changes.
 	moving func(to kafka.MetadataVersion)
 
+	// trusted is what the last Inspect trusts.
+	trusted      string
 	registered   []kafka.Node
 	metadata     kafka.MetadataVersion
 	unregistered []int32
@@ -144,8 +146,9 @@ func (b *brokers) LogDirs(_ context.Context, _ Connection, ids []int32) (map[int
 	}
 	return found, nil
 }
-func (b *brokers) Inspect(context.Context, Connection) (Found, error) {
-	return Found{MetadataVersion: b.metadata, Brokers: b.registered}, b.err
+func (b *brokers) Inspect(_ context.Context, to Connection) (Found, error) {
+	b.trusted = string(to.Config.TLS.TrustedCertificates)
+	return Found{MetadataVersion: b.metadata, Brokers: slices.Clone(b.registered)}, b.err
 }
 func (b *brokers) Unregister(_ context.Context, _ Connection, id int32) error {
 	b.unregistered = append(b.unregistered, id)
