@@ -62,7 +62,7 @@ func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 	if err := p.writeSecrets(ctx, plan.Leaves); err != nil {
 		return err
 	}
-	p.keepSecrets(plan)
+	p.keepSecrets(ctx, plan)
 	// Before that, they are those of the Secrets that were there: what keeps a pass from coming here must not hide that they expire.
 	p.figures.ClusterCA = metrics.Certificate(plan.ClusterCA.Validity)
 	p.figures.ClientsCA = metrics.Certificate(plan.ClientsCA.Validity)
@@ -73,11 +73,17 @@ func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 }
 
 // keepSecrets stores the current Secrets, for their copies in other Kubernetes clusters. CAs that the user supplies are not in the plan.
-func (p *pass) keepSecrets(plan pki.Result) {
+func (p *pass) keepSecrets(ctx context.Context, plan pki.Result) {
 	p.secrets = map[string]*corev1.Secret{}
 	for key, o := range p.home().facts.Objects {
 		if s, ok := o.(*corev1.Secret); ok {
 			p.secrets[key.Name] = s
+		}
+	}
+	for _, name := range []string{pki.ClusterCACertSecret(p.kafka.Name), pki.ClientsCACertSecret(p.kafka.Name)} {
+		// A user's own may lack the Kafka's label, without which it is not in the cache.
+		if p.secrets[name] == nil && len(p.sites) > 1 {
+			p.secrets[name] = p.secret(ctx, name).Secret
 		}
 	}
 	for _, d := range slices.Concat(plan.CAs, []pki.Desired{plan.TrustBundle}, plan.Leaves) {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,17 +66,29 @@ func (p *pass) connection() Connection {
 			TLS:            &kafka.TLS{},
 		},
 	}
-	if s := p.home().facts.Secret(pki.ClusterCACertSecret(p.kafka.Name)); s != nil {
-		for key, certificate := range s.Data {
-			if len(key) > 4 && key[len(key)-4:] == ".crt" {
-				c.Config.TLS.TrustedCertificates = append(c.Config.TLS.TrustedCertificates, certificate...)
-			}
-		}
-	}
+	c.Config.TLS.TrustedCertificates = p.trusted()
 	if s := p.home().facts.Secret(pki.OperatorSecret(p.kafka.Name)); s != nil {
 		c.Config.TLS.Certificate, c.Config.TLS.Key = s.Data["cluster-operator.crt"], s.Data["cluster-operator.key"]
 	}
 	return c
+}
+
+// trusted are the certificates of CAs of which the nodes' certificates are. Those of the trust bundle are complete also while a CA is being
+// replaced, and known though a user's own Secret is not. A Kafka that Strimzi made has no bundle yet.
+func (p *pass) trusted() []byte {
+	name := p.kafka.Name
+	if certificates := pki.Trusted(p.home().facts.Secret(pki.TrustBundleSecret(name))); len(certificates) > 0 {
+		return certificates
+	}
+	var certificates []byte
+	if s := p.home().facts.Secret(pki.ClusterCACertSecret(name)); s != nil {
+		for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+			if strings.HasSuffix(key, ".crt") {
+				certificates = append(certificates, s.Data[key]...)
+			}
+		}
+	}
+	return certificates
 }
 
 // Admin are the requests to brokers.

@@ -129,6 +129,41 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 	})
 }
 
+// The cache does not have such a Secret.
+func TestAUsersCAMayLackTheLabelOfItsKafka(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
+	})
+	ca := &corev1.Secret{}
+	for _, name := range []string{pki.ClusterCAKeySecret("my-cluster"), pki.ClusterCACertSecret("my-cluster")} {
+		w.get(ca, name)
+		ca.Labels = nil
+		w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
+	}
+	w.start("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.Expect(w.brokers.trusted).To(Equal(string(ca.Data["ca.crt"])))
+}
+
+func TestOtherKubernetesClustersGetAUsersCAWithoutTheLabelOfItsKafka(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.ClientsCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
+	})
+	ca := &corev1.Secret{}
+	w.get(ca, pki.ClientsCACertSecret("my-cluster"))
+	ca.Labels, ca.Data["note"] = nil, []byte("mine")
+	w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
+	w.settle()
+	w.in("east", ca, ca.Name)
+	w.Expect(ca.Data).To(HaveKey("note"))
+}
+
 func TestAVolumeThatCantGrowIsTakenBack(t *testing.T) {
 	w := newWorld(t)
 	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)

@@ -116,6 +116,14 @@ func desired(secret, existing *corev1.Secret) Desired {
 	return Desired{secret, Update}
 }
 
+// Trusted returns the certificates of the cluster CA in the Secret of TrustBundleSecret; nil if it is nil.
+func Trusted(bundle *corev1.Secret) []byte {
+	if bundle == nil {
+		return nil
+	}
+	return bundle.Data[bundleCluster]
+}
+
 // Certifies reports whether the certificate of a node is for all of these names and addresses, and returns the hash that a pod carries that
 // serves it.
 func Certifies(secret *corev1.Secret, pod string, names []string) (hash string, all bool) {
