@@ -11,6 +11,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/removal"
 )
 
 // isNew reports whether no node of the Kafka can have run yet, though there may be ConfigMaps and claims of nodes: something kept the
@@ -38,7 +39,9 @@ func (p *pass) removeNeverUsed(ctx context.Context) (stay []string, err error) {
 	if !p.new {
 		return nil, nil
 	}
-	wanted := p.wantedPods()
+	in := p.removalFacts()
+	in.NeverRan = true
+	wanted, plan := p.wantedPods(), removal.Decide(in)
 	err = p.each(func(s *site) error {
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
@@ -46,7 +49,7 @@ func (p *pass) removeNeverUsed(ctx context.Context) (stay []string, err error) {
 				continue
 			}
 			outcome, err := apply.Unchanged, error(nil)
-			if p.unused(s, claim) {
+			if slices.Contains(plan.Delete, removal.Ref{Cluster: s.cluster, Kind: "PersistentVolumeClaim", Name: name}) {
 				outcome, err = s.applier.Delete(ctx, claim)
 			}
 			if err != nil {

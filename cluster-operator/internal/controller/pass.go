@@ -48,8 +48,6 @@ type pass struct {
 	input    model.Input
 	// empty are the PersistentVolumeClaims of volumes that are to go and have neither replicas nor a metadata log, by name.
 	empty map[string]bool
-	// full are the nodes that left and have, or may have, replicas on volumes that are to be deleted, by the names of their pods.
-	full map[string]bool
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.

@@ -2,16 +2,11 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -21,26 +16,28 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/removal"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
 func (p *pass) prune(ctx context.Context) error {
-	p.findFull(ctx)
+	obsolete := p.planRemoval(ctx).Delete
 	return p.each(func(s *site) error {
-		if err := p.pruneSite(ctx, s); err != nil || p.input.Stretch == nil || !p.planned {
+		if err := p.pruneSite(ctx, s, obsolete); err != nil || p.input.Stretch == nil || !p.planned {
 			return err
 		}
 		return p.prunePlanned(ctx, s)
 	})
 }
 
-func (p *pass) pruneSite(ctx context.Context, s *site) error {
-	for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects), facts.Key.Compare) {
-		o := s.facts.Objects[key]
-		if s.kept[key] || o.GetLabels()[podset.LabelManagedBy] != apply.FieldManager || !p.removable(s, key, o) {
+func (p *pass) pruneSite(ctx context.Context, s *site, obsolete []removal.Ref) error {
+	for _, ref := range obsolete {
+		if ref.Cluster != s.cluster {
 			continue
 		}
+		key := facts.Key{Kind: ref.Kind, Name: ref.Name}
+		o := s.facts.Objects[key]
 		outcome, err := s.applier.Delete(ctx, o)
 		if err != nil {
 			return err
@@ -69,68 +66,81 @@ func (p *pass) reportKept(s *site, key facts.Key, o client.Object) {
 	p.Events.Warning(p.kafka, "NotDeleted", "Delete", note)
 }
 
-// removable reports whether an object that is not wanted can go now.
-func (p *pass) removable(s *site, key facts.Key, o client.Object) bool {
+// planRemoval decides which objects are deleted. Brokers are asked about the nodes that left whose volumes could go otherwise. A pass waits
+// for a new answer only about nodes that were empty in the last one.
+func (p *pass) planRemoval(ctx context.Context) removal.Plan {
+	in := p.removalFacts()
+	plan := removal.Decide(in)
+	for _, fresh := range []bool{false, true} {
+		if len(plan.Ask) == 0 {
+			break
+		}
+		ask := p.holdings
+		if fresh {
+			ask = p.freshHoldings
+		}
+		holdings, _ := ask(ctx, plan.Ask)
+		for _, id := range plan.Ask {
+			why := holdings.WhyKept(id)
+			in.Answers[id] = removal.Answer{WhyKept: why, Fresh: fresh}
+			if why != "" {
+				p.requeueAfter(time.Minute) // nothing reports that it is empty now
+				p.warn("VolumesKept", fmt.Sprintf("The PersistentVolumeClaims of removed node %d are not deleted yet: %s", id, why))
+			}
+		}
+		plan = removal.Decide(in)
+	}
+	return plan
+}
+
+// removalFacts returns what the decision depends on. Brokers were not asked yet.
+func (p *pass) removalFacts() removal.Input {
+	in := removal.Input{
+		Away: len(p.away) > 0, Planned: p.input.Stretch == nil || p.planned, TopicOperator: model.WantsTopicOperator(p.kafka),
+		Cordons: p.cordons(), Forced: p.forced(), Answers: map[int32]removal.Answer{},
+	}
+	for _, n := range p.input.Topology.Nodes() {
+		in.Nodes = append(in.Nodes, removal.Node{Cluster: n.Cluster, Pod: p.podName(n), HasPool: p.pools[n.Pool] != nil})
+	}
+	for _, l := range p.listed {
+		in.Listed = append(in.Listed, removal.Pod{Cluster: l.Node.Cluster, Name: l.Pod.Name, Claims: claimsOf(l.Pod)})
+	}
+	for _, s := range p.sites {
+		for _, pod := range s.facts.Pods {
+			in.Running = append(in.Running, removal.Pod{Cluster: s.cluster, Name: pod.Name, Claims: claimsOf(pod)})
+		}
+		for key, o := range s.facts.Objects {
+			in.Objects = append(in.Objects, p.removalObject(s, key, o))
+		}
+	}
+	return in
+}
+
+func (p *pass) removalObject(s *site, key facts.Key, o client.Object) removal.Object {
+	object := removal.Object{Ref: removal.Ref{Cluster: s.cluster, Kind: key.Kind, Name: key.Name}, Wanted: s.kept[key]}
+	if object.Wanted {
+		return object // nothing else matters
+	}
+	object.Own = o.GetLabels()[podset.LabelManagedBy] == apply.FieldManager && s.applier.Owns(o)
 	switch o := o.(type) {
 	case *corev1.Secret:
-		if key.Name == pki.TopicOperatorSecret(p.kafka.Name) { // brokers take its key for that of a super user
-			return !model.WantsTopicOperator(p.kafka)
+		if key.Name == pki.TopicOperatorSecret(p.kafka.Name) {
+			object.Holds = removal.OfTopicOperator
+		} else if o.Labels[podset.LabelComponentType] == podset.ComponentKafka {
+			object.Holds = removal.OfNode
 		}
-		return o.Labels[podset.LabelComponentType] == podset.ComponentKafka && p.podGone(key.Name)
-	case *corev1.ConfigMap:
-		return p.podGone(key.Name)
 	case *corev1.PersistentVolumeClaim:
-		return p.unused(s, o) && !p.full[p.podOf(o)]
+		id, _ := podset.NodeID(key.Name)
+		object.Claim = removal.Claim{Pod: p.podOf(o), Node: id, Deletable: o.Annotations[v1.AnnotationDeleteClaim] == "true",
+			KeptByPool: p.keepsClaim(o), Terminating: o.DeletionTimestamp != nil}
 	case *podset.StrimziPodSet:
-		return len(o.Spec.Pods) == 0 || !p.lists(o)
-	case *corev1.Service, *networkingv1.Ingress, *networkingv1.NetworkPolicy, *policyv1.PodDisruptionBudget: // which a provider may plan
-		return p.input.Stretch == nil || p.planned
-	}
-	return true
-}
-
-// unused reports whether a claim is to be deleted with its node, and nothing can write to its volume any more.
-func (p *pass) unused(s *site, claim *corev1.PersistentVolumeClaim) bool {
-	return claim.Annotations[v1.AnnotationDeleteClaim] == "true" && !p.keepsClaim(claim) && p.noPodUses(s, claim.Name)
-}
-
-// findFull finds the nodes that left, and whose volumes may not be deleted yet: a topic may have been made after the last look at what a
-// broker holds, and have got a replica there before the broker stopped. A pass waits for a new answer only about nodes that were empty in
-// the last one.
-func (p *pass) findFull(ctx context.Context) {
-	left, wanted := map[int32][]string{}, p.wantedPods()
-	for _, s := range p.sites {
-		for _, name := range s.claims {
-			claim := s.facts.Claim(name)
-			id, ok := podset.NodeID(name)
-			if pod := p.podOf(claim); ok && !wanted[pod] && claim.DeletionTimestamp == nil && p.unused(s, claim) {
-				left[id] = append(left[id], pod) // nodes of two pools may have had the same id
+		for _, l := range p.listed {
+			if l.Node.Cluster == s.cluster && l.Set.Name == key.Name {
+				object.Lists = append(object.Lists, l.Pod.Name)
 			}
 		}
 	}
-	if len(left) == 0 || p.forced() {
-		return
-	}
-	p.full = map[string]bool{}
-	ids := slices.Sorted(maps.Keys(left))
-	for _, ask := range []func(context.Context, []int32) (*topology.Holdings, error){p.holdings, p.freshHoldings} {
-		if len(ids) == 0 {
-			return
-		}
-		holdings, _ := ask(ctx, ids)
-		ids = slices.DeleteFunc(ids, func(id int32) bool {
-			why := holdings.WhyKept(id)
-			if why == "" {
-				return false
-			}
-			for _, pod := range left[id] {
-				p.full[pod] = true
-			}
-			p.requeueAfter(time.Minute) // nothing reports that it is empty now
-			p.warn("VolumesKept", fmt.Sprintf("The PersistentVolumeClaims of removed node %d are not deleted yet: %s", id, why))
-			return true
-		})
-	}
+	return object
 }
 
 // keepsClaim reports whether the pool of a volume wants its claim to be kept by now. If the node leaves in the same pass, the annotation of
@@ -140,49 +150,14 @@ func (p *pass) keepsClaim(claim *corev1.PersistentVolumeClaim) bool {
 	return pool != nil && model.KeepsClaim(pool.Spec.Storage, claim.Name, p.kafka.Name+"-"+pool.Name)
 }
 
-// lists reports whether a set lists a node that is still wanted.
-func (p *pass) lists(set *podset.StrimziPodSet) bool {
-	wanted := p.wantedPods()
-	for _, raw := range set.Spec.Pods {
-		pod := &corev1.Pod{}
-		if json.Unmarshal(raw.Raw, pod) != nil || wanted[pod.Name] {
-			return true
+// claimsOf returns the names of the claims that a pod mounts.
+func claimsOf(pod *corev1.Pod) (names []string) {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
 		}
 	}
-	return false
-}
-
-// podGone reports whether nothing runs under a name any more, and nothing is wanted under it.
-func (p *pass) podGone(name string) bool {
-	if len(p.away) > 0 {
-		return false // it may run there
-	}
-	runs := slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool { return pod.Name == name })
-	return !runs && !p.wantedPods()[name]
-}
-
-// noPodUses reports whether nothing can write to a volume any more: its node is gone, or runs without it.
-func (p *pass) noPodUses(s *site, claim string) bool {
-	for _, pod := range s.facts.Pods {
-		if mounts(pod, claim) {
-			return false
-		}
-	}
-	for _, l := range p.listed { // a missing pod is recreated as long as its set lists it
-		if mounts(l.Pod, claim) {
-			return false
-		}
-	}
-	for _, n := range p.input.Topology.Nodes() {
-		if !strings.HasSuffix(claim, "-"+p.podName(n)) {
-			continue
-		}
-		// A Kafka that can't cordon may have placed a replica there before the node was restarted.
-		if p.pools[n.Pool] == nil || p.pod(n) == nil || !p.cordons() {
-			return false
-		}
-	}
-	return true
+	return names
 }
 
 func mounts(pod *corev1.Pod, claim string) bool {
