@@ -56,7 +56,7 @@ type KafkaFacts struct {
 	Nodes map[roller.NodeID]NodeAnswer
 	// Recalled are the nodes of Nodes whose answers are from an earlier look.
 	Recalled map[roller.NodeID]bool
-	// Hidden has, for each broker that was asked, the topics that the roller may not describe.
+	// Hidden has, for each broker that was asked in this look or lately, the topics that the roller may not describe; nil if that is unknown.
 	Hidden map[roller.NodeID]string
 
 	// limits are the values of min.insync.replicas, by the topics' ids.
@@ -121,6 +121,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	if topics, listed := facts.Topics.Get(); listed {
 		facts.Hidden = k.hidden(ctx, on, topics)
 		k.hiddenOnSilent(ctx, &facts, known.candidates, on, onOthers)
+		maps.Copy(facts.Hidden, known.hidden)
 	}
 	for _, answers := range []map[roller.NodeID]NodeAnswer{known.nodes, byBrokers, byPeers, byControllers} {
 		maps.Copy(facts.Nodes, answers)

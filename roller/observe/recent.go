@@ -39,6 +39,14 @@ type memory struct {
 	racks map[roller.NodeID]string
 	// suspects are the brokers that the active controller is not known to have seen lately.
 	suspects map[roller.NodeID]bool
+	// hidden are the brokers with hidden topics. Without it, each glance would choose the same brokers for a restart, and no others.
+	hidden map[roller.NodeID]hidden
+}
+
+// hidden explains, for an instance of a broker, that it may have replicas of hidden topics, as it was read at a time.
+type hidden struct {
+	why, instance string
+	at            time.Time
 }
 
 // remembered is the answer of an instance of a node.
@@ -84,6 +92,8 @@ type recalled struct {
 	candidates []roller.NodeID
 	// peers are the brokers with a recalled configuration that are asked whether they still answer.
 	peers map[roller.NodeID]NodeAnswer
+	// hidden explains which brokers may have replicas of hidden topics.
+	hidden map[roller.NodeID]string
 }
 
 // others returns the nodes that have to be asked.
@@ -110,6 +120,7 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 			r.nodes[n.ID], r.due[n.ID] = answer.NodeAnswer, old > age/2
 		}
 	}
+	r.hidden = m.recallHidden(now, within, nodes)
 	if now.Sub(m.membersAt) <= within && m.members.shows(nodes) {
 		r.members = &m.members
 	}
@@ -120,6 +131,19 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 		m.recallLimits(r.limits)
 	}
 	return r
+}
+
+// recallHidden returns which brokers had hidden topics. A look checks only a few brokers, so that the maximum age grows with the number of
+// brokers that have some: otherwise the looks would check the first ones again before they come to the last.
+func (m *memory) recallHidden(now time.Time, within time.Duration, nodes []roller.Node) map[roller.NodeID]string {
+	found := map[roller.NodeID]string{}
+	for _, n := range nodes {
+		h, is := m.hidden[n.ID]
+		if is && h.instance == n.Instance.Or("") && now.Sub(h.at) <= RecallOf(within, len(m.hidden)) {
+			found[n.ID] = h.why
+		}
+	}
+	return found
 }
 
 // recallLimits adds the known limits of topics that have an id.
@@ -137,6 +161,9 @@ func (r recalled) except(these roller.Asked) recalled {
 	for _, id := range these.Nodes {
 		delete(r.nodes, id)
 	}
+	for _, id := range these.Restarts {
+		delete(r.hidden, id)
+	}
 	asked := map[roller.NodeID]NodeAnswer{}
 	for _, id := range these.Peers {
 		if answer, known := r.nodes[id]; known {
@@ -146,7 +173,7 @@ func (r recalled) except(these roller.Asked) recalled {
 			delete(r.nodes, id)
 		}
 	}
-	return recalled{nodes: r.nodes, candidates: these.Restarts, peers: asked}
+	return recalled{nodes: r.nodes, candidates: these.Restarts, peers: asked, hidden: r.hidden}
 }
 
 // again converts the answers of the peers, which were only asked whether they still answer. For those that do, it returns the recalled
@@ -186,12 +213,28 @@ func (m *memory) keep(now time.Time, nodes []roller.Node, facts KafkaFacts, know
 	if known.members == nil {
 		m.members, m.membersAt = membership{facts.Brokers, facts.FencedIncluded, facts.ClusterID}, now
 	}
+	m.keepHidden(now, nodes, facts, known)
 	m.suspects = suspects(nodes, facts)
 	if m.racks == nil {
 		m.racks = map[roller.NodeID]string{}
 	}
 	for id, b := range facts.Brokers.Or(nil) {
 		m.racks[id] = b.Rack
+	}
+}
+
+// keepHidden stores which of the candidates have hidden topics, if that is known.
+func (m *memory) keepHidden(now time.Time, nodes []roller.Node, facts KafkaFacts, known recalled) {
+	before := m.hidden
+	m.hidden = map[roller.NodeID]hidden{}
+	for _, n := range nodes {
+		h := before[n.ID]
+		if facts.Hidden != nil && slices.Contains(known.candidates, n.ID) {
+			h = hidden{why: facts.Hidden[n.ID], instance: n.Instance.Or(""), at: now}
+		}
+		if h.why != "" {
+			m.hidden[n.ID] = h
+		}
 	}
 }
 

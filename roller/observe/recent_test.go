@@ -390,3 +390,51 @@ func TestTheRackOfABrokerThatIsFenced(t *testing.T) {
 	r.Expect([]string{s.Nodes[1].Rack, s.Nodes[2].Rack}).To(Equal([]string{"r1", "r1"}))
 	r.Expect(s.Nodes[1].Fenced.IsKnown()).To(BeFalse())
 }
+
+// telling is a Kafka in which some brokers do not report the topics of which they have replicas.
+type telling struct {
+	*memory.Client
+	refuse map[int32]bool
+}
+
+func (u telling) TopicsOn(ctx context.Context, id int32) ([]string, error) {
+	if u.refuse[id] {
+		return nil, kafka.NewTransportError("it does not answer", nil)
+	}
+	return u.Client.TopicsOn(ctx, id)
+}
+
+// A look checks only a few brokers for hidden topics. Later looks recall the result: otherwise each would choose the same brokers for a
+// restart, and find the same.
+func TestAGlanceRecallsHiddenTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReading(t, 30*time.Second)
+		told := telling{r.admin, map[int32]bool{0: true, 1: true, 2: true}}
+		r.observer.Kafka.Brokers = told
+		hidden := func(s roller.Snapshot) (ids []roller.NodeID) {
+			for _, n := range s.Nodes {
+				if n.Hidden != "" {
+					ids = append(ids, n.ID)
+				}
+			}
+			return ids
+		}
+		both := []roller.NodeID{0, 1}
+		r.Expect(hidden(r.glance())).To(BeEmpty(), "nobody has checked")
+		r.Expect(hidden(r.observer.Verify(t.Context(), toRestart(0)))).To(Equal(both[:1]))
+		r.Expect(hidden(r.glance())).To(Equal(both[:1]))
+		r.Expect(hidden(r.observer.Verify(t.Context(), toRestart(1)))).To(Equal(both))
+		r.Expect(hidden(r.glance())).To(Equal(both))
+		told.refuse[1] = false
+		r.Expect(hidden(r.observer.Verify(t.Context(), toRestart(1)))).To(Equal(both[:1]), "it is checked again")
+		r.Expect(hidden(r.glance())).To(Equal(both[:1]))
+		r.change(0, func(p *corev1.Pod) { p.UID = "another" })
+		r.Expect(hidden(r.glance())).To(BeEmpty(), "another instance may have other replicas")
+		r.Expect(hidden(r.observer.Verify(t.Context(), toRestart(0)))).To(BeEmpty(), "broker 1 reports topics, and none is hidden")
+
+		told.refuse[1] = true
+		r.Expect(hidden(r.observer.Verify(t.Context(), toRestart(1)))).To(Equal(both[1:]))
+		<-time.After(31 * time.Second)
+		r.Expect(hidden(r.glance())).To(BeEmpty(), "it is time to check again")
+	})
+}

@@ -233,6 +233,9 @@ func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked roller.Ask
 	return e.Glance(ctx), asked
 }
 
+// postponedFor is the pause after a look that carried out nothing, because its decision changed with each further fact.
+const postponedFor = 2 * time.Second
+
 // carryOut carries out the decided actions, and undoes the records of those that are known to have failed. Actions on nodes that were not
 // verified wait for the next look.
 func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Decision, verified roller.Asked) ([]actuate.Outcome,
@@ -243,7 +246,9 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	for _, action := range d.Actions {
 		if old || !verified.Suffice(action) {
 			progress = postponed(progress, action)
-			d.Again = time.Millisecond
+			if d.Again = time.Millisecond; len(outcomes) == 0 { // nothing has changed
+				d.Again = postponedFor
+			}
 			continue
 		}
 		o := actuate.Outcome{Action: action, Result: actuate.TooLate}

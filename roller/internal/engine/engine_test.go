@@ -487,3 +487,39 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 	b.Expect(status.Phase).To(Equal(roller.PhaseUnknown))
 	b.Expect(status.Conditions[0].Message).To(Equal("cluster east can't be read: it is not connected"))
 }
+
+// A look checks only a few brokers for hidden topics. The looks after it go on with the others, at the pace of any other look: an audit
+// found a loop without pauses that never came to the last broker.
+func TestHiddenTopicsKeepNoOtherBroker(t *testing.T) {
+	b := newBench(t)
+	for id := roller.NodeID(3); id < 5; id++ {
+		n := b.snapshot.Nodes[0]
+		n.ID = id
+		b.snapshot.Nodes = append(b.snapshot.Nodes, n)
+	}
+	known := map[roller.NodeID]bool{}
+	see := func() roller.Snapshot {
+		s := b.snapshot
+		s.Nodes = slices.Clone(s.Nodes)
+		for id := range known {
+			s.Nodes[id].Hidden = "it has replicas of topics that the roller may not describe"
+		}
+		return s
+	}
+	b.engine.Glance = func(context.Context) roller.Snapshot { return see() }
+	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
+		for _, id := range asked.Restarts {
+			if id < 4 {
+				known[id] = true
+			}
+		}
+		return see()
+	}
+	for range 2 {
+		d, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+		b.Expect(d.Again).To(BeNumerically(">=", 2*time.Second))
+		b.snapshot.At = b.snapshot.At.Add(d.Again)
+	}
+	b.Expect(b.did).To(HaveExactElements(HaveField("Node", roller.NodeID(4))))
+}

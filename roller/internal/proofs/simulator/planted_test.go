@@ -57,6 +57,11 @@ var planted = []struct {
 			}
 		})},
 	{"topics that nobody may describe need nothing", []string{"availability rule"}, seeing(func(n *roller.Node) { n.Hidden = "" })},
+	{"a broker with hidden topics is chosen again and again", []string{"starvation"}, seeing(func(n *roller.Node) {
+		if n.Recalled {
+			n.Hidden = ""
+		}
+	})},
 	{"the loss of a Kubernetes cluster is nobody's concern", []string{"cluster-loss budget, partition"},
 		seeing(func(n *roller.Node) { n.Place = "" })},
 	{"controllers are lost with no Kubernetes cluster", []string{"cluster-loss budget, the quorum"}, seeing(func(n *roller.Node) {
@@ -464,6 +469,7 @@ func seeing(see func(*roller.Node)) decider {
 
 // firsts are seeds for faults that few histories find. They find the fault soon, until histories change.
 var firsts = map[string]uint64{
+	"a broker with hidden topics is chosen again and again":            600,
 	"an unknown revision is the right one":                             2180,
 	"what a peer answered before counts":                               807,
 	"what is set and does not show is left so":                         740,

@@ -22,7 +22,15 @@ type memory struct {
 	// the last look was not.
 	fenced   map[roller.NodeID]roller.Fact[bool]
 	outdated bool
+	// hidden are the brokers that had hidden topics.
+	hidden   map[roller.NodeID]veiled
 	requests int
+}
+
+// veiled is the instance of a broker with hidden topics, and when it was asked.
+type veiled struct {
+	instance, why string
+	at            time.Time
 }
 
 // heard is the answer of an instance of a node, and when it was asked.
@@ -37,7 +45,7 @@ type heard struct {
 }
 
 func newMemory(within time.Duration) *memory {
-	return &memory{within: within, nodes: map[roller.NodeID]heard{}}
+	return &memory{within: within, nodes: map[roller.NodeID]heard{}, hidden: map[roller.NodeID]veiled{}}
 }
 
 // decideAnew decides as an engine does: first with recalled answers, and then with verified ones.
@@ -66,6 +74,7 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	}
 	for i := range seen.Nodes {
 		n := &seen.Nodes[i]
+		r.memory.hides(r.w.now, n, slices.Contains(asked.Restarts, n.ID), seen.Topics.IsKnown())
 		suspect := !seen.Quorum.IsKnown() || r.w.byID[n.ID].fenced
 		switch {
 		case n.Instance.Or("") == "" || !n.Answers.IsKnown():
@@ -80,6 +89,19 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 		}
 	}
 	return seen
+}
+
+// hides replaces whether a broker has hidden topics by what is recalled of that, unless it was asked.
+func (m *memory) hides(now time.Time, n *roller.Node, asked, known bool) {
+	if asked && known {
+		m.hidden[n.ID] = veiled{n.Instance.Or(""), n.Hidden, now}
+	}
+	if last := m.hidden[n.ID]; last.why == "" || last.instance != n.Instance.Or("") {
+		delete(m.hidden, n.ID)
+	}
+	if n.Hidden = ""; now.Sub(m.hidden[n.ID].at) <= observe.RecallOf(m.within, len(m.hidden)) {
+		n.Hidden = m.hidden[n.ID].why
+	}
 }
 
 // limit returns how old an answer may be.

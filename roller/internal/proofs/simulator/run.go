@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,9 @@ type run struct {
 	marks           int
 	count, restarts int
 	memory          *memory
+	// unread are the nodes that the last look asked about, if it carried out nothing because its decision changed with each further fact.
+	unread   []roller.NodeID
+	unreadAt time.Time
 	// peers counts how often a node was asked because the restart of another one depended on it.
 	peers int
 	// asked counts the requests to change a configuration.
@@ -71,6 +75,7 @@ func (r *run) look(s Step) {
 	if s.Fault == faultCrashBeforeStore {
 		return
 	}
+	r.starves(d, asked)
 	r.progress = r.stored(d.Progress)
 	if len(d.Actions) == 0 || s.Fault == faultCrashBeforeActs {
 		return
@@ -82,6 +87,9 @@ func (r *run) look(s Step) {
 		seen, before, slow := r.oracle.seen, r.oracle.before, r.oracle.slow
 		r.w.pass(slowly(s.Arg))
 		r.look(Step{}) // the other program
+		if s.Arg%3 == 0 {
+			r.progress = r.elsewhere(2 * time.Hour)
+		}
 		r.oracle.seen, r.oracle.before, r.oracle.slow = seen, before, slow
 		r.w.pass(slowly(s.Arg / 40))
 	}
@@ -98,6 +106,37 @@ func (r *run) look(s Step) {
 			r.w.pass(slowly(s.Arg))
 		}
 	}
+}
+
+// starves fails if a look decides on actions, reads no facts that allow any, and asks the same nodes as the look before: then the others
+// never get their turn.
+func (r *run) starves(d roller.Decision, asked roller.Asked) {
+	var unread []roller.NodeID
+	if len(d.Actions) > 0 && !slices.ContainsFunc(d.Actions, asked.Suffice) {
+		unread = asked.Restarts
+	}
+	if len(unread) > 1 && slices.Equal(unread, r.unread) && r.w.now.Sub(r.unreadAt) < r.memory.within && r.failure == "" {
+		r.failure = fmt.Sprintf("starvation: two looks asked nodes %v, and did nothing", unread)
+	}
+	r.unread, r.unreadAt = unread, r.w.now
+}
+
+// stamps are the times in a stored progress.
+var stamps = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*Z"`)
+
+// elsewhere returns the progress as a roller stores it whose clock is fast.
+func (r *run) elsewhere(by time.Duration) roller.Progress {
+	data, _ := json.Marshal(r.progress)
+	data = stamps.ReplaceAllFunc(data, func(text []byte) []byte {
+		var at time.Time
+		_ = json.Unmarshal(text, &at)
+		text, _ = json.Marshal(at.Add(by))
+		return text
+	})
+	var p roller.Progress
+	_ = json.Unmarshal(data, &p)
+	r.w.tell("its clock is fast by %s", by)
+	return p
 }
 
 // complete reports whether the look had all facts, read at one time.
