@@ -257,6 +257,7 @@ func (s stage) underWay() bool { return s != stageNone && s != stageStalled }
 // advance updates the progress with the facts of the snapshot.
 func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress, map[NodeID]stage) {
 	p = p.Clone()
+	p.notAfter(s.At)
 	stages := map[NodeID]stage{}
 	for id, r := range p.Restarts {
 		n := s.Node(id)

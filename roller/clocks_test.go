@@ -1,0 +1,73 @@
+package roller_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/roller"
+	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
+)
+
+// A roller on a machine whose clock is an hour ahead stored a restart, and crashed before it. Its successor finds out as soon as with equal
+// clocks that the restart never began.
+func TestTheJournalOfAClockThatIsAhead(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1)
+	ahead := sc.s
+	ahead.At = noon.Add(time.Hour)
+	sc.progress = restored(t, roller.Step(&ahead, roller.Progress{}, sc.policy).Progress)
+	sc.Expect(sc.progress.Restarts).To(HaveLen(1))
+	sc.Expect(sc.step().Actions).To(BeEmpty(), "it may have begun")
+	sc.s.At = sc.s.At.Add(31 * time.Second)
+	sc.Expect(sc.step().Actions).To(ConsistOf(HaveField("Node", roller.NodeID(0))))
+}
+
+// No time of the progress lies in the future after a step.
+func TestNoTimeOfTheProgressLiesInTheFuture(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).with(controller, 5).led(5)
+	later := noon.Add(time.Hour)
+	at := map[roller.NodeID]time.Time{0: later}
+	stored := roller.Progress{
+		Restarts: map[roller.NodeID]roller.Restart{0: {Instance: "first", At: later, Ready: later, Improved: later,
+			Before: &roller.Restart{Instance: "zeroth", At: later, Ready: later, Improved: later}}},
+		Waiting: map[roller.NodeID]time.Time{5: later}, Alterations: map[roller.NodeID]roller.Alteration{0: {At: later}},
+		Refusals: []brokerconfig.Refusal{{Key: "num.io.threads", Last: later}},
+		Denied:   map[roller.NodeID]roller.Denial{0: {Instance: "first", At: later, Since: later, Times: 1}},
+		Failing:  at, Leaderless: later, Witnessed: later, Back: later,
+		Returned: map[roller.NodeID]roller.Return{1: {At: later}}, Ring: &roller.Ring{Since: later},
+	}
+	var future func(v reflect.Value, path string) []string
+	future = func(v reflect.Value, path string) (all []string) {
+		if at, is := v.Interface().(time.Time); is {
+			if at.After(noon) {
+				return []string{path}
+			}
+			return nil
+		}
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				return future(v.Elem(), path)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				all = append(all, future(v.Field(i), path+"."+v.Type().Field(i).Name)...)
+			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				all = append(all, future(v.MapIndex(key), path)...)
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				all = append(all, future(v.Index(i), path)...)
+			}
+		}
+		return all
+	}
+	before := future(reflect.ValueOf(stored), "")
+	sc.Expect(before).To(HaveLen(17), "of all times: %v", before)
+	sc.Expect(future(reflect.ValueOf(roller.Step(&sc.s, stored, sc.policy).Progress), "")).To(BeEmpty())
+	sc.Expect(future(reflect.ValueOf(stored), "")).To(Equal(before), "a progress is immutable")
+}
