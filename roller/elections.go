@@ -47,7 +47,8 @@ func (r *round) elections() []Action {
 		}
 		back.Tries++
 		r.progress.Returned[id] = back
-		actions = append(actions, Action{Kind: ActionElectLeaders, Node: id, Partitions: unled, Until: r.s.from().Add(Freshness)})
+		actions = append(actions, Action{Kind: ActionElectLeaders, Node: id, Partitions: unled, Await: len(r.chosen) > 0,
+			Until: r.s.from().Add(Freshness)})
 	}
 	return actions
 }

@@ -185,6 +185,16 @@ func (p Progress) NotAltered(id NodeID) Progress {
 	return p
 }
 
+// NotElected gives back the try of an election that was not requested: it is requested at the next look.
+func (p Progress) NotElected(id NodeID) Progress {
+	p = p.Clone()
+	if back, is := p.Returned[id]; is && back.Tries > 0 {
+		back.Tries--
+		p.Returned[id] = back
+	}
+	return p
+}
+
 // undo removes a restart that did not begin.
 func (p Progress) undo(id NodeID) {
 	if before := p.Restarts[id].Before; before != nil {

@@ -39,6 +39,8 @@ type Action struct {
 	Changes brokerconfig.Diff `json:"changes,omitzero"`
 	// Partitions are the partitions whose preferred leader should be elected, by topic: ElectLeaders only.
 	Partitions map[string][]int32 `json:"partitions,omitempty"`
+	// Await means that a restart follows, which should wait until the broker leads and its followers fetch: ElectLeaders only.
+	Await bool `json:"await,omitempty"`
 }
 
 // Phase is the summary of a decision.

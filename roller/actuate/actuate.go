@@ -91,8 +91,9 @@ func (a *Actuator) Do(ctx context.Context, action roller.Action, node *roller.No
 // electionPatience is how long an election may delay the actions that follow it. Kafka continues an election that takes longer.
 const electionPatience = 5 * time.Second
 
-// leaderPoll is the pause between two requests to a broker whether it leads.
-const leaderPoll = 200 * time.Millisecond
+// leaderPoll is the pause before each request to a broker whether it leads: a follower with nothing to fetch fetches every half second
+// (replica.fetch.wait.max.ms).
+const leaderPoll = 500 * time.Millisecond
 
 // elect elects the preferred leaders of partitions. A failure does no harm: the next look reads who leads.
 func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, error) {
@@ -121,14 +122,16 @@ func (a *Actuator) elect(ctx context.Context, action roller.Action) (Result, err
 	if failed > 0 {
 		return NotDone, fmt.Errorf("%d of %d partitions failed, the first with: %w", failed, len(partitions), err)
 	}
-	a.awaitLeader(ctx, int32(action.Node), partitions)
+	if action.Await {
+		a.awaitLeader(ctx, int32(action.Node), partitions)
+	}
 	return Done, nil
 }
 
 // awaitLeader waits until an elected broker leads, and its followers fetch from it: stopping the next broker moves leaders and followers
 // again, and records with acks=all would wait for both. It is not needed for safety.
 func (a *Actuator) awaitLeader(ctx context.Context, broker int32, partitions []kafka.TopicPartition) {
-	_ = wait.PollUntilContextCancel(ctx, leaderPoll, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextCancel(ctx, leaderPoll, false, func(ctx context.Context) (bool, error) {
 		checked, err := a.Leaders.CheckLeader(ctx, broker, partitions)
 		if err != nil {
 			return true, nil // the next look detects a broker that does not answer

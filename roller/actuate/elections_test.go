@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -91,12 +93,20 @@ func TestABrokerThatWasElectedLeadsBeforeTheNextOneStops(t *testing.T) {
 		"it stops to answer meanwhile": {answers{{one: moving}, nil}, [][]kafka.TopicPartition{{one, two}, {one}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
-			elector := &elector{checks: c.checks}
-			action := roller.Action{Kind: roller.ActionElectLeaders, Node: 3, Partitions: map[string][]int32{"a": {0, 1}}}
-			o := (&actuate.Actuator{Leaders: elector}).Do(t.Context(), action, &roller.Node{ID: 3})
-			g.Expect(o.Result).To(Equal(actuate.Done))
-			g.Expect(elector.checked).To(Equal(c.checked))
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				elector := &elector{checks: c.checks}
+				action := roller.Action{Kind: roller.ActionElectLeaders, Node: 3, Partitions: map[string][]int32{"a": {0, 1}}, Await: true}
+				began := time.Now()
+				o := (&actuate.Actuator{Leaders: elector}).Do(t.Context(), action, &roller.Node{ID: 3})
+				g.Expect(o.Result).To(Equal(actuate.Done))
+				g.Expect(elector.checked).To(Equal(c.checked))
+				g.Expect(time.Since(began)).To(Equal(time.Duration(len(c.checked))*500*time.Millisecond), "followers fetch as often")
+
+				action.Await, elector.checked = false, nil
+				(&actuate.Actuator{Leaders: elector}).Do(t.Context(), action, &roller.Node{ID: 3})
+				g.Expect(elector.checked).To(BeEmpty(), "nothing follows")
+			})
 		})
 	}
 }

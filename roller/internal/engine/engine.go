@@ -285,7 +285,8 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 		return p.NotCarriedOut(action.Node)
 	case roller.ActionReconfigure:
 		return p.NotAltered(action.Node)
-	case roller.ActionElectLeaders: // the next look reads who leads
+	case roller.ActionElectLeaders:
+		return p.NotElected(action.Node)
 	}
 	return p
 }

@@ -42,6 +42,7 @@ type bench struct {
 	released   int
 	verified   int // how often the lock was verified
 	now        func() time.Time
+	takes      func(roller.Action) // what happens while an action is carried out
 }
 
 func (b *bench) Acquire(context.Context) error { return b.held }
@@ -109,6 +110,9 @@ func (b *bench) Do(_ context.Context, action roller.Action, node *roller.Node) a
 		b.Expect(b.stored.Restarts).To(HaveKey(action.Node), "it is stored before it is done")
 	}
 	b.did = append(b.did, action)
+	if b.takes != nil {
+		b.takes(action)
+	}
 	return actuate.Outcome{Action: action, Result: b.result, Err: b.err}
 }
 
@@ -522,4 +526,39 @@ func TestHiddenTopicsKeepNoOtherBroker(t *testing.T) {
 		b.snapshot.At = b.snapshot.At.Add(d.Again)
 	}
 	b.Expect(b.did).To(HaveExactElements(HaveField("Node", roller.NodeID(4))))
+}
+
+// Many brokers are back, and each election takes a while. Those that could not be requested on these facts are requested in later looks,
+// however many looks that takes: an audit found that the last brokers were given up without a request.
+func TestElectionsThatTakeTime(t *testing.T) {
+	b := newBench(t)
+	b.snapshot.Nodes = b.snapshot.Nodes[:1]
+	b.stored.Returned = map[roller.NodeID]roller.Return{}
+	var partitions []roller.Partition
+	for id := range roller.NodeID(30) {
+		n := b.snapshot.Nodes[0]
+		n.ID, n.Revision = id, roller.Known(roller.Revision{Current: "new", Desired: "new"})
+		if id > 0 {
+			b.snapshot.Nodes = append(b.snapshot.Nodes, n)
+		} else {
+			b.snapshot.Nodes[0] = n
+		}
+		ids := []roller.NodeID{id, 100}
+		partitions = append(partitions, roller.Partition{Index: int32(id), Leader: 100, Replicas: ids, ISR: ids})
+		b.stored.Returned[id] = roller.Return{At: noon}
+	}
+	b.snapshot.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1), Partitions: partitions}})
+	now := noon
+	b.now = func() time.Time { return now }
+	b.takes = func(a roller.Action) {
+		now = now.Add(900 * time.Millisecond)
+		partitions[a.Partitions["t"][0]].Leader = a.Node
+	}
+	for range 8 {
+		b.snapshot.At = now
+		_, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+	}
+	b.Expect(b.did).To(HaveLen(30))
+	b.Expect(b.stored.Returned).To(BeEmpty())
 }

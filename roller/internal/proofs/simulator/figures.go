@@ -100,16 +100,19 @@ func (r *run) pause() time.Duration {
 // calm is the delay between a pod's change and the look that it triggers.
 const calm = 500 * time.Millisecond
 
-// electionChecks is how often an elected broker is asked whether it leads and its followers fetch: a follower with nothing to fetch asks
-// every half second (replica.fetch.wait.max.ms), and package actuate asks the broker every fifth of a second.
-const electionChecks = 4
+// electionChecks is how often an elected broker is asked whether it leads and its followers fetch, if a restart waits for that: a follower
+// with nothing to fetch asks every half second (replica.fetch.wait.max.ms), and package actuate asks the broker as often.
+const electionChecks = 2
 
 // elections returns the number of requests for elections, and for the checks that follow.
 func elections(actions []roller.Action) int {
 	n := 0
 	for _, a := range actions {
 		if a.Kind == roller.ActionElectLeaders {
-			n += 1 + electionChecks
+			n++
+		}
+		if a.Await {
+			n += electionChecks
 		}
 	}
 	return n

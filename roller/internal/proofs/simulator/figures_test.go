@@ -77,8 +77,10 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(look(160*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
 		To(Equal(2+3+1+2), "the peers are asked for their configurations in any case")
 	g.Expect(glance(301*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
-	g.Expect(elections([]roller.Action{{Kind: roller.ActionElectLeaders}, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})).
-		To(Equal(1+4), "an election is asked for, and then whether the broker leads")
+	elect := roller.Action{Kind: roller.ActionElectLeaders}
+	waits := roller.Action{Kind: roller.ActionElectLeaders, Await: true}
+	g.Expect(elections([]roller.Action{elect, waits, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})).
+		To(Equal(1+1+2), "elections are asked for, and then whether the broker leads if a restart waits for that")
 }
 
 // A serial roll of 1,000 brokers should need at most 120,000 requests, 120 per broker. Strimzi needs about 100,000.

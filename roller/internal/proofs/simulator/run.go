@@ -226,10 +226,14 @@ func (r *run) denied(a roller.Action, n *node, lost bool) {
 
 // notBegun returns the progress without an action that was not begun.
 func (r *run) notBegun(a roller.Action) roller.Progress {
-	if a.Kind != roller.ActionRestart {
-		return r.progress
+	switch a.Kind {
+	case roller.ActionRestart:
+		return r.progress.NotCarriedOut(a.Node)
+	case roller.ActionElectLeaders:
+		return r.progress.NotElected(a.Node)
+	case roller.ActionReconfigure:
 	}
-	return r.progress.NotCarriedOut(a.Node)
+	return r.progress
 }
 
 // tellDecision describes a decision in the story, and what blocks each node, unless the description is the same as the last one.
