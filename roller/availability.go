@@ -116,21 +116,22 @@ func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	return risks
 }
 
-// behind returns how many replicas of the broker are not in sync, and how many it has. known is false if the topics are unknown.
-func (a *availability) behind(id NodeID) (behind, of int, known bool) {
+// behind returns how many replicas of the broker are not in sync. Those that a reassignment adds do not count: they were not in sync before
+// either, and may take hours. known is false if the topics are unknown.
+func (a *availability) behind(id NodeID) (behind int, known bool) {
 	if a.unknown != "" {
-		return 0, 0, false
+		return 0, false
 	}
 	at := a.ids.of(id)
 	if at < 0 {
-		return 0, 0, true
+		return 0, true
 	}
 	for _, where := range a.hosted[at] {
-		if p := &a.topics[where.topic].Partitions[where.partition]; !slices.Contains(p.ISR, id) {
+		if p := &a.topics[where.topic].Partitions[where.partition]; !slices.Contains(p.ISR, id) && !slices.Contains(p.Adding, id) {
 			behind++
 		}
 	}
-	return behind, len(a.hosted[at]), true
+	return behind, true
 }
 
 // beside returns the other brokers with replicas of this broker's partitions, by ascending id.

@@ -10,6 +10,6 @@ func (a *availability) Risks(id NodeID, down []NodeID) map[Risk]string {
 	return a.risks(id, a.set(down))
 }
 
-func (a *availability) Behind(id NodeID) (behind, of int, known bool) { return a.behind(id) }
+func (a *availability) Behind(id NodeID) (behind int, known bool) { return a.behind(id) }
 
 func (a *availability) LeaderShare(id NodeID) float64 { return a.leaderShare(id) }

@@ -370,7 +370,7 @@ func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *availability) (Re
 // left returns how many replicas of the node still have to catch up, including its replica of the metadata.
 func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *availability) (left int, known bool) {
 	if n.Roles.Broker {
-		behind, _, ok := a.behind(n.ID)
+		behind, ok := a.behind(n.ID)
 		if !ok {
 			return 0, false
 		}

@@ -194,3 +194,22 @@ func TestRisksThatThePolicyForbids(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1)))
 	sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("partition single-0 would be offline, which the policy forbids"))
 }
+
+// A reassignment may take hours to copy a replica to a broker that was restarted. The broker is back when the replicas are in sync that it
+// had before.
+func TestAReplicaThatIsAddedIsNotWaitedFor(t *testing.T) {
+	for _, begun := range []bool{true, false} { // before the restart, or after it
+		sc := newScene(t).with(broker, 0, 1).beside(7).current(1)
+		orders, moved := topicOf("orders", 1, ids(0, 7), ids(0, 7)), topicOf("moved", 1, ids(7, 0), ids(7))
+		moved.Partitions[0].Adding = ids(0)
+		sc.topics(orders)
+		if begun {
+			sc.topics(orders, moved)
+		}
+		sc.step()
+		sc.Expect(sc.restarts).To(Equal(ids(0)))
+		sc.topics(orders, moved)
+		sc.step()
+		sc.Expect(sc.progress.Restarts).To(BeEmpty())
+	}
+}

@@ -205,7 +205,7 @@ func (r *round) choose(a *Assessment) {
 
 // restart returns the record of the node's restart.
 func (r *round) restart(a *Assessment) Restart {
-	behind, _, _ := r.avail.behind(a.Node)
+	behind, _ := r.avail.behind(a.Node)
 	if a.Down {
 		behind = 0 // it is behind because it serves no clients, and catches up once it does
 	}

@@ -104,9 +104,12 @@ func (o *oracle) startable(seen *roller.Node) bool {
 	return seen.Revision.IsKnown() && seen.Ready.IsKnown() && seen.Config.IsKnown() && len(o.illegal(seen)) == 0
 }
 
-// behind reports whether a replica of the node, or its place in the quorum, is not caught up.
+// behind reports whether a replica of the node, or its place in the quorum, is not caught up. Replicas that a reassignment adds do not
+// count.
 func (n *node) behind() bool {
-	return !n.lagsSince.IsZero() || slices.ContainsFunc(n.hosted, func(p *partition) bool { return !slices.Contains(p.ISR, n.ID) })
+	return !n.lagsSince.IsZero() || slices.ContainsFunc(n.hosted, func(p *partition) bool {
+		return !slices.Contains(p.ISR, n.ID) && !slices.Contains(p.Adding, n.ID)
+	})
 }
 
 // rank returns a node's position in the order of docs/decisions/restart-order.md.
