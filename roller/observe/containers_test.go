@@ -2,6 +2,7 @@ package observe_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -162,6 +163,10 @@ func TestEvidence(t *testing.T) {
 		"a certificate we do not trust":   {kafka.NewTLSError("unknown authority", kafka.TLSUntrusted), true, ""},
 		"a password that is wrong":        {&kafka.Error{Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}, true, ""},
 		"a right that we do not have yet": {kafka.NewError(29, ""), true, ""},
+		"an error that it can't explain":  {kafka.NewError(kafka.CodeUnknownServer, ""), true, ""},
+		"a request that it gave up":       {kafka.NewError(kafka.CodeRequestTimedOut, ""), true, ""},
+		"a throttle of the client":        {kafka.NewError(kafka.CodeThrottlingQuotaExceeded, ""), false, ""},
+		"an error of nobody":              {errors.New("unknown"), false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

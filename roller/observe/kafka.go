@@ -348,8 +348,9 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 		}
 		if result.Err != nil {
 			why := failing(result.Err)
+			own := err == nil && answered(result.Err)
 			answers[id] = NodeAnswer{
-				Answers: !kafka.IsRetriable(result.Err) && why == "", Failing: why,
+				Answers: (own || !kafka.IsRetriable(result.Err)) && why == "", Failing: why,
 				Expired: kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
 				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}
@@ -358,6 +359,12 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 		answers[id] = NodeAnswer{Answers: true, Live: roller.Known(entries(result.Entries))}
 	}
 	return answers
+}
+
+// answered reports whether an error is Kafka's answer, such as that a broker can't explain its failure, and no failure to reach it.
+func answered(err error) bool {
+	var e *kafka.Error
+	return errors.As(err, &e) && e.Code != kafka.CodeTransport && e.Code != kafka.CodeThrottlingQuotaExceeded // which the client may say itself
 }
 
 // failing explains why no client can connect to the node: it refuses connections or TLS, or its certificate has expired. A timeout is no
