@@ -60,9 +60,34 @@ type KafkaFacts struct {
 	Hidden map[roller.NodeID]string
 
 	// limits are the values of min.insync.replicas, by the topics' ids.
-	limits map[kafka.TopicID]roller.Fact[int]
+	limits map[kafka.TopicID]limit
+	// inherited tells for each of Topics whether it inherits its limit.
+	inherited []bool
 	// moves are the ongoing reassignments; nil if they are unknown.
 	moves map[kafka.TopicPartition]kafka.Reassignment
+}
+
+// limit is the min.insync.replicas of a topic. inherited means that the topic does not set it, so that it is the value of the broker that was
+// asked, and may be another one on the brokers that lead the topic's partitions.
+type limit struct {
+	minISR    roller.Fact[int]
+	inherited bool
+}
+
+// inherit raises inherited limits to the largest one of the brokers that is known: each leader applies its own.
+func (f *KafkaFacts) inherit(brokers []roller.NodeID) {
+	largest := 0
+	for _, id := range brokers {
+		if n, err := strconv.Atoi(f.Nodes[id].Live.Or(nil)[minISRKey].Value); err == nil {
+			largest = max(largest, n)
+		}
+	}
+	topics := f.Topics.Or(nil)
+	for i := range topics {
+		if f.inherited[i] && topics[i].MinISR.Or(largest) < largest {
+			topics[i].MinISR = roller.Known(largest)
+		}
+	}
 }
 
 // rack returns the rack of a broker; empty if it has none or is no broker.
@@ -129,6 +154,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	for id := range known.nodes {
 		facts.Recalled[id] = true
 	}
+	facts.inherit(brokers)
 	return facts
 }
 
@@ -155,11 +181,12 @@ func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.
 		return
 	}
 	all := make([]roller.Topic, 0, len(list))
-	facts.moves, facts.limits = moves, make(map[kafka.TopicID]roller.Fact[int], len(list))
+	facts.moves, facts.limits, facts.inherited = moves, make(map[kafka.TopicID]limit, len(list)), make([]bool, 0, len(list))
 	for i := range list {
 		if limit, is := limits[list[i].Name]; is {
 			facts.limits[list[i].ID] = limit
-			all = append(all, topicOf(&list[i], limit, moves))
+			all = append(all, topicOf(&list[i], limit.minISR, moves))
+			facts.inherited = append(facts.inherited, limit.inherited)
 		}
 	}
 	facts.Topics = roller.Known(all)
@@ -168,9 +195,9 @@ func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.
 // limits returns the topics' min.insync.replicas, by name: the recalled values, and for other topics those that Kafka returns. A topic that
 // was deleted in between has none.
 func (k *Kafka) limits(
-	ctx context.Context, topics []kafka.Topic, known map[kafka.TopicID]roller.Fact[int],
-) (map[string]roller.Fact[int], error) {
-	limits := make(map[string]roller.Fact[int], len(topics))
+	ctx context.Context, topics []kafka.Topic, known map[kafka.TopicID]limit,
+) (map[string]limit, error) {
+	limits := make(map[string]limit, len(topics))
 	var ask []kafka.ConfigResource
 	for _, t := range topics {
 		if limit, recalled := known[t.ID]; recalled {
@@ -194,16 +221,16 @@ func (k *Kafka) limits(
 	return limits, nil
 }
 
-func minISR(config kafka.ConfigResult) roller.Fact[int] {
+func minISR(config kafka.ConfigResult) limit {
 	if config.Err != nil {
-		return roller.Unknown[int](config.Err.Error())
+		return limit{minISR: roller.Unknown[int](config.Err.Error())}
 	}
-	value := config.Entries[minISRKey].Value
-	n, err := strconv.Atoi(value)
+	entry := config.Entries[minISRKey]
+	n, err := strconv.Atoi(entry.Value)
 	if err != nil {
-		return roller.Unknown[int](fmt.Sprintf("%q is not a number", value))
+		return limit{minISR: roller.Unknown[int](fmt.Sprintf("%q is not a number", entry.Value))}
 	}
-	return roller.Known(n)
+	return limit{roller.Known(n), entry.Source != kafka.SourceTopic}
 }
 
 func topicOf(t *kafka.Topic, minISR roller.Fact[int], moves map[kafka.TopicPartition]kafka.Reassignment) roller.Topic {

@@ -27,7 +27,7 @@ func RecallOf(recall time.Duration, nodes int) time.Duration {
 type memory struct {
 	nodes map[roller.NodeID]remembered
 	// limits are those of the topics, read at limitsAt.
-	limits   map[kafka.TopicID]roller.Fact[int]
+	limits   map[kafka.TopicID]limit
 	limitsAt time.Time
 	// moves are the reassignments, read at movesAt; nil if they are unknown.
 	moves   map[kafka.TopicPartition]kafka.Reassignment
@@ -83,7 +83,7 @@ func (a NodeAnswer) isAway(n roller.Node) bool { return !a.Answers && !n.Ready.O
 // recalled contains the facts that need not be read again.
 type recalled struct {
 	nodes   map[roller.NodeID]NodeAnswer
-	limits  map[kafka.TopicID]roller.Fact[int]
+	limits  map[kafka.TopicID]limit
 	moves   map[kafka.TopicPartition]kafka.Reassignment
 	members *membership
 	// due are those of the nodes that are going to be asked again soon.
@@ -110,7 +110,7 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 // id, and those of brokers only if they show all that are ready in service. Unknown facts are read again, except for a node that is known
 // to be away, which is asked at intervals; its readiness is read at each look.
 func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
-	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]roller.Fact[int]{}, due: map[roller.NodeID]bool{}}
+	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]limit{}, due: map[roller.NodeID]bool{}}
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
@@ -147,9 +147,9 @@ func (m *memory) recallHidden(now time.Time, within time.Duration, nodes []rolle
 }
 
 // recallLimits adds the known limits of topics that have an id.
-func (m *memory) recallLimits(to map[kafka.TopicID]roller.Fact[int]) {
+func (m *memory) recallLimits(to map[kafka.TopicID]limit) {
 	for id, limit := range m.limits {
-		if limit.IsKnown() && !id.IsZero() {
+		if limit.minISR.IsKnown() && !id.IsZero() {
 			to[id] = limit
 		}
 	}
