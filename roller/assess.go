@@ -248,6 +248,9 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 
 // String describes the remaining recovery.
 func (r *Recovery) String() string {
+	if r.Loading {
+		return "it is loading its logs"
+	}
 	if r.RemainingLogs < 0 {
 		return "it is recovering its logs"
 	}

@@ -119,3 +119,26 @@ func TestALogRecoveryIsWaitedFor(t *testing.T) {
 	sc.node(2).Ready, sc.node(2).Recovery = roller.Known(true), roller.Known[*roller.Recovery](nil)
 	sc.Expect(sc.roll()).To(Equal([]roller.NodeID{1, 2, 3}))
 }
+
+// A broker with many logs needs longer than the patience to load them, also after an orderly stop. It is not restarted for that: it would
+// begin anew.
+func TestABrokerThatLoadsManyLogsIsWaitedFor(t *testing.T) {
+	sc := newScene(t).with(broker, 1, 2)
+	ids := []roller.NodeID{1, 2}
+	sc.topics(topicOf("orders", 1, ids, ids))
+	sc.after = func(n *roller.Node) {
+		n.Ready, n.Answers, n.Silent = roller.Known(false), roller.Known(false), sc.s.At
+		n.Recovery = roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1, Loading: true})
+	}
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids[:1]))
+	for range 3600 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids[:1]))
+	sc.Expect(sc.of(1).State).To(Equal(roller.StateRecovering))
+	sc.Expect(sc.of(1).Detail).To(Equal("it is loading its logs"))
+	n := sc.node(1)
+	n.Ready, n.Answers, n.Recovery, sc.after = roller.Known(true), roller.Known(true), roller.Known[*roller.Recovery](nil), nil
+	sc.Expect(sc.roll()).To(Equal(ids))
+}

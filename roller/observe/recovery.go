@@ -18,6 +18,7 @@ var (
 	recoveryGoesOn = regexp.MustCompile(`Recovering unflushed segment`)
 	logsLoaded     = regexp.MustCompile(`Loaded \d+ logs in \d+ ?ms`)
 	loadsLogs      = regexp.MustCompile(`Loading logs from log dirs`)
+	logLoaded      = regexp.MustCompile(`Completed load of .* segments`)
 	// The first lines of a start: a log that contains one is not truncated.
 	starts = regexp.MustCompile(`Registered .?kafka:type=kafka\.Log4jController|Starting SharedServer|\] Starting (controller|broker) ` +
 		`\(kafka\.server`)
@@ -37,44 +38,63 @@ const reached = time.Minute
 // longestLine is how much of a line is read: many logs are read at once, and none is kept in memory.
 const longestLine = 16 * 1024
 
-// RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering its logs. Known
-// and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers are silent or
-// the node is no broker.
+// RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering or loading its
+// logs. Known and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers are
+// silent or the node is no broker.
 func RecoveryFromLog(log io.Reader, age time.Duration) (roller.Fact[*roller.Recovery], error) {
-	begun, known, early := false, false, false
+	var s start
 	lines := bufio.NewReaderSize(log, longestLine)
 	for {
 		line, err := nextLine(lines)
 		if errors.Is(err, io.EOF) {
-			break
+			return s.recovery(), nil
 		}
 		if err != nil {
 			return roller.Fact[*roller.Recovery]{}, err
 		}
-		switch {
-		case starts.Match(line):
-			early = age < reached
-		case waitsForMetadata.Match(line):
-			begun, known, early = false, false, true
-		case hasMetadata.Match(line):
-			early = false
-		case metadataRead.Match(line):
-			begun, known = false, false // everything else is still to come if the node is a broker
-		case loadsLogs.Match(line):
-			begun, known = false, true
-		case recoveryBegins.Match(line), recoveryGoesOn.Match(line):
-			begun, known = true, true
-		case logsLoaded.Match(line):
-			begun, known = false, true
-		}
+		s.read(line, age)
 	}
+}
+
+// start is how far a broker has come with its start.
+type start struct {
+	// known means that it has come to its logs. It loads all of them, and meanwhile recovers those that need it.
+	known, loads, recovers bool
+	// early means that it has not come to its logs yet.
+	early bool
+}
+
+// read updates the start with a line of the log.
+func (s *start) read(line []byte, age time.Duration) {
 	switch {
-	case begun:
-		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1}), nil
-	case !known && !early:
-		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs"), nil
+	case starts.Match(line):
+		s.loads, s.early = false, age < reached
+	case waitsForMetadata.Match(line):
+		*s = start{early: true}
+	case hasMetadata.Match(line):
+		s.early = false
+	case metadataRead.Match(line):
+		*s = start{early: s.early} // everything else is still to come if the node is a broker
+	case loadsLogs.Match(line):
+		s.known, s.loads, s.recovers = true, true, false
+	case logLoaded.Match(line):
+		s.known, s.loads = true, true
+	case recoveryBegins.Match(line), recoveryGoesOn.Match(line):
+		s.known, s.recovers = true, true
+	case logsLoaded.Match(line):
+		s.known, s.loads, s.recovers = true, false, false
 	}
-	return roller.Known[*roller.Recovery](nil), nil
+}
+
+// recovery returns what the start shows of the recovery.
+func (s *start) recovery() roller.Fact[*roller.Recovery] {
+	switch {
+	case s.recovers, s.loads:
+		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1, Loading: !s.recovers})
+	case !s.known && !s.early:
+		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")
+	}
+	return roller.Known[*roller.Recovery](nil)
 }
 
 // nextLine returns the next line, or the beginning of one that is longer than the buffer.

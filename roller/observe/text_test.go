@@ -57,8 +57,11 @@ func TestRecoveryByTheLog(t *testing.T) {
 			"the current high water mark of 17 (org.apache.kafka.image.loader.MetadataLoader)\n"
 		publishes = "[2026-11-21 09:59:59,910] INFO [MetadataLoader id=1] InitializeNewPublishers: initializing BrokerMetadataPublisher " +
 			"with a snapshot at offset 16 (org.apache.kafka.image.loader.MetadataLoader)\n"
-		recovering = true
-		long       = time.Minute
+		one = "[2026-11-21 10:00:02,000] INFO Completed load of Log(dir=/data/a-0, topic=a, partition=0, highWatermark=7, " +
+			"lastStableOffset=7, logStartOffset=0, logEndOffset=7) with 1 segments, local-log-start-offset 0 and log-end-offset 7 in 12ms " +
+			"(1/12 completed in /data) (kafka.log.LogManager)\n"
+		recovering, loadingOnly = true, true
+		long                    = time.Minute
 	)
 	for _, c := range []struct {
 		name  string
@@ -66,27 +69,32 @@ func TestRecoveryByTheLog(t *testing.T) {
 		age   time.Duration
 		known bool
 		is    bool
+		loads bool
 	}{
-		{"nothing yet", "", 0, false, false},
-		{"it has just begun", begins, 0, true, false},
-		{"it has just come to the metadata", begins + metadata + read, long - 1, true, false},
-		{"it waits for the quorum", begins + metadata + read + waits + waits, long, true, false},
-		{"it waits for the quorum, and the beginning is cut off", waits, long, true, false},
-		{"it has the metadata, and is silent about its logs", begins + waits + caughtUp, 0, false, false},
-		{"the same, and it did not have to wait", begins + publishes, 0, false, false},
-		{"it is silent about everything", begins, long, false, false},
-		{"it has the metadata, and recovers", begins + waits + caughtUp + publishes + loading + unclean, long, true, recovering},
-		{"it has begun, and recovers", begins + metadata + read + loading + unclean, long, true, recovering},
-		{"a clean start", loading + clean, long, true, false},
-		{"an unclean start", loading + unclean, long, true, recovering},
-		{"in the middle, the beginning is cut off", unflushed + unflushed, long, true, recovering},
-		{"done", loading + unclean + unflushed + loaded, long, true, false},
-		{"a controller recovers its log", metadata, long, true, recovering},
-		{"a controller that has read its log, or a broker that waits for the quorum", metadata + read, long, false, false},
-		{"a broker that goes on to its other logs", metadata + read + loading + unclean, long, true, recovering},
-		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded, long, true, false},
-		{"restarted in the same log, and waiting for the quorum", loading + unclean + metadata + read, long, false, false},
-		{"restarted in the same log", loading + unclean + loaded + loading + unclean, long, true, recovering},
+		{"nothing yet", "", 0, false, false, false},
+		{"it has just begun", begins, 0, true, false, false},
+		{"it has just come to the metadata", begins + metadata + read, long - 1, true, false, false},
+		{"it waits for the quorum", begins + metadata + read + waits + waits, long, true, false, false},
+		{"it waits for the quorum, and the beginning is cut off", waits, long, true, false, false},
+		{"it has the metadata, and is silent about its logs", begins + waits + caughtUp, 0, false, false, false},
+		{"the same, and it did not have to wait", begins + publishes, 0, false, false, false},
+		{"it is silent about everything", begins, long, false, false, false},
+		{"it has the metadata, and recovers", begins + waits + caughtUp + publishes + loading + unclean, long, true, recovering, false},
+		{"it has begun, and recovers", begins + metadata + read + loading + unclean, long, true, recovering, false},
+		{"a clean start, which may take minutes", loading + clean, long, true, true, loadingOnly},
+		{"the same, and the beginning is cut off", one + one, long, true, true, loadingOnly},
+		{"a clean start that is through", loading + clean + one + loaded, long, true, false, false},
+		{"an unclean start, and some logs need nothing", loading + unclean + one, long, true, recovering, false},
+		{"it stopped while it loaded, and starts again", loading + clean + begins, long, true, false, false},
+		{"an unclean start", loading + unclean, long, true, recovering, false},
+		{"in the middle, the beginning is cut off", unflushed + unflushed, long, true, recovering, false},
+		{"done", loading + unclean + unflushed + loaded, long, true, false, false},
+		{"a controller recovers its log", metadata, long, true, recovering, false},
+		{"a controller that has read its log, or a broker that waits for the quorum", metadata + read, long, false, false, false},
+		{"a broker that goes on to its other logs", metadata + read + loading + unclean, long, true, recovering, false},
+		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded, long, true, false, false},
+		{"restarted in the same log, and waiting for the quorum", loading + unclean + metadata + read, long, false, false, false},
+		{"restarted in the same log", loading + unclean + loaded + loading + unclean, long, true, recovering, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -96,7 +104,7 @@ func TestRecoveryByTheLog(t *testing.T) {
 			g.Expect(known).To(Equal(c.known))
 			g.Expect(r != nil).To(Equal(c.is))
 			if r != nil {
-				g.Expect(*r).To(Equal(roller.Recovery{RemainingLogs: -1, RemainingSegments: -1}))
+				g.Expect(*r).To(Equal(roller.Recovery{RemainingLogs: -1, RemainingSegments: -1, Loading: c.loads}))
 			}
 		})
 	}
