@@ -71,3 +71,40 @@ func TestNoTimeOfTheProgressLiesInTheFuture(t *testing.T) {
 	sc.Expect(future(reflect.ValueOf(roller.Step(&sc.s, stored, sc.policy).Progress), "")).To(BeEmpty())
 	sc.Expect(future(reflect.ValueOf(stored), "")).To(Equal(before), "a progress is immutable")
 }
+
+// A roller that was off for the night does not take it for the time that a restart takes, wherever it stopped.
+func TestTimeInWhichNobodyLooksIsNoRestart(t *testing.T) {
+	for name, behind := range map[string]bool{"before the node was ready": false, "while it caught up": true} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1).beside(7).current(1)
+			isr := topicOf("t", 1, ids(7, 0), ids(7, 0))
+			sc.topics(isr)
+			sc.after = func(n *roller.Node) { n.Ready = roller.Known(behind) }
+			sc.step()
+			sc.Expect(sc.restarts).To(Equal(ids(0)))
+			sc.topics(topicOf("t", 1, ids(7, 0), ids(7)))
+			sc.step()
+			sc.node(0).Ready, sc.node(0).ReadyChanged = roller.Known(true), sc.s.At
+			sc.topics(isr)
+			sc.s.At = sc.s.At.Add(8 * time.Hour)
+			sc.step()
+			sc.Expect(sc.progress.Restarts).To(BeEmpty())
+			sc.Expect(sc.progress.Paces).To(BeEmpty())
+		})
+	}
+}
+
+// Nor does it take it for the time that a controller has waited: the brokers still restart after the controllers.
+func TestTimeInWhichNobodyLooksIsNoPatience(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4).with(broker, 0).led(4)
+	healthy := sc.s.Quorum
+	sc.s.Quorum = roller.Unknown[roller.Quorum]("timed out")
+	sc.step()
+	sc.Expect(sc.progress.Waiting).To(HaveLen(2))
+	sc.s.At = sc.s.At.Add(8 * time.Hour)
+	sc.step()
+	sc.Expect(sc.restarts).To(BeEmpty())
+	sc.s.Quorum = healthy
+	sc.led(4)
+	sc.Expect(sc.roll()).To(Equal(ids(3, 4, 0)))
+}

@@ -30,7 +30,7 @@ type Progress struct {
 	// leader.
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
-	// Witnessed is when such evidence was last checked: during a long gap, the failure may have ended and begun again.
+	// Witnessed is when such evidence, or Waiting, was last checked: during a long gap, it may have ended and begun again.
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go down when it was made.
 	Shut []NodeID `json:"shut,omitempty"`
@@ -293,7 +293,7 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 			p.Restarted[id] = restartedFor(p.Restarted[id], r.Reasons)
 			next, at := r.after(s, n, policy, a)
 			if at == stageNone {
-				p = p.back(n, r, s.At)
+				p = p.back(n, r, s.At, policy)
 				continue
 			}
 			p.Restarts[id], stages[id] = next, at
@@ -305,15 +305,25 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 	return p, stages
 }
 
-// back ends the restart of a node, whose new instance serves.
-func (p Progress) back(n *Node, r Restart, now time.Time) Progress {
+// back ends the restart of a node, whose new instance serves. If nobody looked when it came back, it is unknown how long it took.
+func (p Progress) back(n *Node, r Restart, now time.Time, policy Policy) Progress {
 	p.Back = now
-	p.took(n.Roles, now.Sub(r.At))
+	if r.watched(n, now, policy) {
+		p.took(n.Roles, now.Sub(r.At))
+	}
 	if n.Roles.Broker {
 		p.Returned[n.ID] = Return{At: now}
 	}
 	delete(p.Restarts, n.ID)
 	return p
+}
+
+// watched reports whether the last looks may have seen the new instance become ready and catch up: the roller was not off meanwhile.
+func (r Restart) watched(n *Node, now time.Time, policy Policy) bool {
+	if r.Ready.IsZero() {
+		return now.Sub(n.ReadyChanged) <= unwatched
+	}
+	return now.Sub(r.Improved) < policy.Stall
 }
 
 // since returns the time from which the roller waits for a restarted node: its restart or, if the new instance was ready in between,

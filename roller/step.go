@@ -117,6 +117,7 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		r.progress.Restarts[a.Node] = r.restart(a)
 		delete(r.progress.Waiting, a.Node)
 	}
+	r.progress.unwitnessed()
 	d := Decision{Actions: actions, Progress: r.progress, Disputes: r.disputes}
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)

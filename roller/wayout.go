@@ -81,6 +81,7 @@ func (r *round) witness() {
 	p := &r.progress
 	if r.s.At.Sub(p.Witnessed) > unwatched {
 		clear(p.Failing)
+		clear(p.Waiting)
 		p.Leaderless = time.Time{}
 	}
 	for _, a := range r.nodes {
@@ -100,7 +101,12 @@ func (r *round) witness() {
 	case r.s.Quorum.IsKnown():
 		p.Leaderless = time.Time{}
 	}
-	if p.Witnessed = r.s.At; len(p.Failing) == 0 && p.Leaderless.IsZero() {
+	p.Witnessed = r.s.At
+}
+
+// unwitnessed forgets when such evidence was last checked if there is none.
+func (p *Progress) unwitnessed() {
+	if len(p.Failing)+len(p.Waiting) == 0 && p.Leaderless.IsZero() {
 		p.Witnessed = time.Time{}
 	}
 }

@@ -55,11 +55,12 @@ type Observer struct {
 	// read each time.
 	Recall time.Duration
 
-	memory memory
-	silent map[roller.NodeID]silence
-	heard  map[roller.NodeID]bool    // the nodes that ever answered
-	read   map[string]bool           // the Kubernetes clusters that were ever read
-	beats  map[client.ObjectKey]beat // those of operators, by Kubernetes cluster and namespace
+	memory   memory
+	silent   map[roller.NodeID]silence
+	listened time.Time                 // when the nodes were last asked
+	heard    map[roller.NodeID]bool    // the nodes that ever answered
+	read     map[string]bool           // the Kubernetes clusters that were ever read
+	beats    map[client.ObjectKey]beat // those of operators, by Kubernetes cluster and namespace
 }
 
 // silence is the instance that does not answer, and since when.
@@ -252,11 +253,17 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 	return found
 }
 
-// listen tracks since when nodes have not answered. The time starts again for a new instance, and for one that was not asked. If no broker
-// answers at all, only those that answered before count: the roller may have the wrong addresses.
+// unheard is the largest gap between two looks in which a node that answers in neither counts as silent.
+const unheard = time.Minute
+
+// listen tracks since when nodes have not answered. The time starts again for a new instance, for one that was not asked, and when nobody
+// looked for a while. If no broker answers at all, only those that answered before count: the roller may have the wrong addresses.
 func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time.Time {
 	before := o.silent
-	o.silent = map[roller.NodeID]silence{}
+	if seen.At.Sub(o.listened) > unheard {
+		before = nil
+	}
+	o.silent, o.listened = map[roller.NodeID]silence{}, seen.At
 	if o.heard == nil {
 		o.heard = map[roller.NodeID]bool{}
 	}

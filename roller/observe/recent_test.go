@@ -438,3 +438,21 @@ func TestAGlanceRecallsHiddenTopics(t *testing.T) {
 		r.Expect(hidden(r.glance())).To(BeEmpty(), "it is time to check again")
 	})
 }
+
+// Time in which nobody looked is no silence: the broker may have answered, and stopped again a moment ago.
+func TestSilenceIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReading(t, 0)
+		r.glance()
+		r.mute(1)
+		began := time.Now()
+		for _, c := range []struct {
+			pause time.Duration
+			since time.Duration // from the beginning
+		}{{0, 0}, {31 * time.Second, 0}, {time.Minute, 0}, {8 * time.Hour, 8*time.Hour + 91*time.Second}} {
+			time.Sleep(c.pause) // of synctest
+			s := r.glance()
+			r.Expect(s.Node(1).Silent.Sub(began)).To(Equal(c.since))
+		}
+	})
+}
