@@ -232,6 +232,16 @@ func (a *Assessment) waitsForTime() bool {
 	return true
 }
 
+// AwaitsRestarts reports whether nothing can be done before a restart under way is complete, whatever else changes: each node that needs
+// something waits for its turn.
+func (d Decision) AwaitsRestarts() bool {
+	turn := []Rule{RuleUnderWay, RuleOrder, RuleLimit, RuleBatch}
+	return d.Phase == PhaseRolling && len(d.Actions) == 0 && len(d.Progress.Restarts) > 0 &&
+		!slices.ContainsFunc(d.Nodes, func(a Assessment) bool {
+			return a.Need != NeedNothing && !slices.ContainsFunc(a.Blocks, func(b Block) bool { return slices.Contains(turn, b.Rule) })
+		})
+}
+
 // again returns when the next look is useful.
 func (d Decision) again() time.Duration {
 	switch d.Phase {

@@ -83,18 +83,23 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 // Verify is Observe for actions on a few nodes: it reads the configurations of these nodes and of all topics, checks whether their peers
 // still answer, and reads the other facts like a Glance. It reads from Kubernetes' API servers, and not from caches.
 func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapshot {
-	return o.observe(ctx, false, func(s roller.Snapshot) recalled { return o.memory.recall(s.At, o.Recall, s.Nodes).except(asked) })
+	return o.observe(ctx, false, func(s roller.Snapshot) recalled {
+		return o.memory.recall(s.At, o.Recall, o.Recall, s.Nodes).except(asked)
+	})
 }
 
 // Glance is Observe for waiting: the configurations of topics may be as old as Recall, those of nodes older if there are many, and
 // Kubernetes is read from caches if there are any. All other facts are read again. On a large cluster that takes a handful of requests
 // instead of one for each node.
-func (o *Observer) Glance(ctx context.Context) roller.Snapshot {
+//
+// awaits means that the last look only waited for restarts: then also reassignments, registered brokers and the configurations of topics may
+// be older. Verify reads them again before any action.
+func (o *Observer) Glance(ctx context.Context, awaits bool) roller.Snapshot {
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
 		if o.Recall <= 0 {
 			return recalled{}
 		}
-		return o.memory.recall(s.At, o.Recall, s.Nodes)
+		return o.memory.recall(s.At, o.Recall, SharedRecall(o.Recall, awaits), s.Nodes)
 	})
 }
 

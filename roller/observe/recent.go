@@ -22,6 +22,14 @@ func RecallOf(recall time.Duration, nodes int) time.Duration {
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
+// SharedRecall returns the maximum age of the facts that are not about single nodes. It is longer while the roller only awaits restarts.
+func SharedRecall(recall time.Duration, awaits bool) time.Duration {
+	if awaits {
+		return 10 * recall
+	}
+	return recall
+}
+
 // memory contains Kafka's last answers about what rarely changes or is expensive to read: configurations, with one request for each node
 // and one for all topics, reassignments, and the registered brokers. While the roller waits for a node, no decision depends on them.
 type memory struct {
@@ -105,11 +113,11 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	})
 }
 
-// recall returns the facts that are not older than within, or than the time to ask all nodes of a large cluster in turn. The facts of a
-// node are recalled only if it answered, is ready, was not restarted since, and is not suspect; those of a topic only if it has the same
-// id, and those of brokers only if they show all that are ready in service. Unknown facts are read again, except for a node that is known
-// to be away, which is asked at intervals; its readiness is read at each look.
-func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node) recalled {
+// recall returns the facts of nodes that are not older than within, or than the time to ask all nodes of a large cluster in turn, and the
+// other facts that are not older than shared. The facts of a node are recalled only if it answered, is ready, was not restarted since, and
+// is not suspect; those of a topic only if it has the same id, and those of brokers only if they show all that are ready in service. Unknown
+// facts are read again, except for a node that is known to be away, which is asked at intervals; its readiness is read at each look.
+func (m *memory) recall(now time.Time, within, shared time.Duration, nodes []roller.Node) recalled {
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]limit{}, due: map[roller.NodeID]bool{}}
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
@@ -121,13 +129,13 @@ func (m *memory) recall(now time.Time, within time.Duration, nodes []roller.Node
 		}
 	}
 	r.hidden = m.recallHidden(now, within, nodes)
-	if now.Sub(m.membersAt) <= within && m.members.shows(nodes) {
+	if now.Sub(m.membersAt) <= shared && m.members.shows(nodes) {
 		r.members = &m.members
 	}
-	if now.Sub(m.movesAt) <= within {
+	if now.Sub(m.movesAt) <= shared {
 		r.moves = m.moves
 	}
-	if now.Sub(m.limitsAt) <= within {
+	if now.Sub(m.limitsAt) <= shared {
 		m.recallLimits(r.limits)
 	}
 	return r

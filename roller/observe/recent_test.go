@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,7 +109,7 @@ var everything = with("DescribeCluster", "ListReassignments", "DescribeConfigs o
 	"DescribeNodeConfigs 0", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2")
 
 func (r *reading) glance() roller.Snapshot {
-	return r.observer.Glance(context.WithoutCancel(r.t.Context()))
+	return r.observer.Glance(context.WithoutCancel(r.t.Context()), false)
 }
 
 // A broker that has left the metadata is not assumed to respond because it did before.
@@ -454,5 +455,29 @@ func TestSilenceIsHeard(t *testing.T) {
 			s := r.glance()
 			r.Expect(s.Node(1).Silent.Sub(began)).To(Equal(c.since))
 		}
+	})
+}
+
+// While the roller only awaits a restart, what is not about single nodes is read every five minutes. Verify reads it in any case.
+func TestAGlanceThatAwaitsRestartsReadsLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReading(t, 30*time.Second)
+		r.glance()
+		shared := ContainElements("DescribeCluster", "ListReassignments", "DescribeConfigs orders")
+		none := Not(ContainElement(BeElementOf("DescribeCluster", "ListReassignments", "DescribeConfigs orders")))
+		for _, c := range []struct {
+			pause  time.Duration
+			awaits bool
+			read   types.GomegaMatcher
+		}{{31 * time.Second, true, none}, {4 * time.Minute, true, none}, {30 * time.Second, true, shared}, {31 * time.Second, false, shared}} {
+			time.Sleep(c.pause) // of synctest
+			r.asked()
+			r.observer.Glance(t.Context(), c.awaits)
+			r.Expect(r.asked()).To(c.read)
+		}
+		r.observer.Glance(t.Context(), true)
+		r.asked()
+		r.observer.Verify(t.Context(), toRestart(1))
+		r.Expect(r.asked()).To(shared)
 	})
 }

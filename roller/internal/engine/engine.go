@@ -61,8 +61,9 @@ var ErrHeld = errors.New("another roller is already restarting this Kafka cluste
 type Engine struct {
 	// Observe returns a fresh Snapshot. Actions are carried out only on a fresh one.
 	Observe func(ctx context.Context) roller.Snapshot
-	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do.
-	Glance func(ctx context.Context) roller.Snapshot
+	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do. awaits means that the
+	// last look only waited for restarts, so that facts on which only actions depend may be older still.
+	Glance func(ctx context.Context, awaits bool) roller.Snapshot
 	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions that depend only on
 	// the asked nodes.
 	Verify func(ctx context.Context, asked roller.Asked) roller.Snapshot
@@ -87,6 +88,8 @@ type Engine struct {
 	late int
 	// changing are the nodes whose configuration has just been changed. A glance does not show the result of that.
 	changing []roller.NodeID
+	// awaits means that the last look only waited for restarts.
+	awaits bool
 }
 
 // Look executes one step. It returns an error if it could not decide, or could not store its decision; then it has carried out nothing.
@@ -142,7 +145,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	if e.Woken {
 		unready = UnreadyWoken
 	}
-	d.Again = Pace(d, s.At, unready)
+	d.Again, e.awaits = Pace(d, s.At, unready), d.AwaitsRestarts()
 	for _, r := range e.Reports {
 		r.ReportLook(&s, d, outcomes)
 	}
@@ -230,7 +233,7 @@ func (e *Engine) first(ctx context.Context) (s roller.Snapshot, asked roller.Ask
 		asked.Nodes = e.changing
 		return e.Verify(ctx, asked), asked
 	}
-	return e.Glance(ctx), asked
+	return e.Glance(ctx, e.awaits), asked
 }
 
 // postponedFor is the pause after a look that carried out nothing, because its decision changed with each further fact.

@@ -30,7 +30,7 @@ func Pace(d roller.Decision, now time.Time, unready time.Duration) time.Duration
 		if !known {
 			return d.Again
 		}
-		pace = min(pace, slowest, rest/2)
+		pace = min(pace, slowest, rest*3/4)
 	}
 	return max(d.Again, pace)
 }

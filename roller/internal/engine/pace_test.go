@@ -34,7 +34,7 @@ func TestHowOftenItIsLookedAtARoll(t *testing.T) {
 		{"something is done", roller.PhaseRolling, []roller.Action{{}}, restarts(starting), soon},
 		{"a pod is waited for", roller.PhaseRolling, nil, restarts(starting), 30 * time.Second},
 		{"replicas that need 20 s more", roller.PhaseRolling, nil, restarts(back(200, 100)), 10 * time.Second},
-		{"replicas that need 7 s more", roller.PhaseRolling, nil, restarts(back(200, 50)), 10 * time.Second / 3},
+		{"replicas that need 7 s more", roller.PhaseRolling, nil, restarts(back(200, 50)), 5 * time.Second},
 		{"replicas that need an hour", roller.PhaseRolling, nil, restarts(back(20000, 19999)), 10 * time.Second},
 		{"replicas that are nearly in sync", roller.PhaseRolling, nil, restarts(back(200, 1)), soon},
 		{"replicas of which nobody knows", roller.PhaseRolling, nil, restarts(back(200, 200)), soon},

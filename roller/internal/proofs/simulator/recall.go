@@ -14,6 +14,8 @@ import (
 type memory struct {
 	// within is how old answers of a small cluster may be for a glance (observe.Observer).
 	within time.Duration
+	// sharedWithin is the same for what is not about single nodes.
+	sharedWithin time.Duration
 	// nodes are the answers of nodes that served, or were away.
 	nodes map[roller.NodeID]heard
 	// limits, moves and members are the times at which the limits of topics, the reassignments and the registered brokers were read.
@@ -67,6 +69,7 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	r.oracle.hears(s.Fault == faultSlowLook)
 	r.w.observeKafka(seen, s.Blind)
 	verify := len(asked.Nodes) > 0
+	r.memory.sharedWithin = observe.SharedRecall(r.memory.within, !verify && r.last.AwaitsRestarts())
 	r.memory.shared(r.w.now, verify)
 	r.memory.requests += len(asked.Restarts) // the topics that the brokers have replicas of
 	if verify || !r.memory.recallMembers(r.w.now, seen) {
@@ -163,7 +166,7 @@ func (m *memory) tell(n *roller.Node) {
 func (m *memory) shared(now time.Time, verify bool) {
 	m.requests += 2
 	for _, at := range []*time.Time{&m.limits, &m.moves} {
-		if verify || now.Sub(*at) > m.within {
+		if verify || now.Sub(*at) > m.sharedWithin {
 			*at = now
 			m.requests++
 		}
@@ -175,7 +178,7 @@ func (m *memory) recallMembers(now time.Time, seen *roller.Snapshot) bool {
 	m.outdated = m.fenced == nil || slices.ContainsFunc(seen.Nodes, func(n roller.Node) bool {
 		return n.Roles.Broker && n.Ready.Or(false) && m.fenced[n.ID].Or(true)
 	})
-	if m.outdated || now.Sub(m.members) > m.within {
+	if m.outdated || now.Sub(m.members) > m.sharedWithin {
 		return false
 	}
 	for i := range seen.Nodes {
@@ -198,7 +201,7 @@ func (m *memory) readMembers(now time.Time, seen *roller.Snapshot) {
 // glance counts a glance that sees the same as the last look.
 func (m *memory) glance(now time.Time, nodes []*node) {
 	m.shared(now, false)
-	if m.outdated || now.Sub(m.members) > m.within {
+	if m.outdated || now.Sub(m.members) > m.sharedWithin {
 		m.members = now
 		m.requests++
 	}
