@@ -73,8 +73,8 @@ type Node struct {
 	Stuck Fact[string] `json:"stuck"`
 	// Sidecar describes problems of other containers of the pod; empty if there are none. It is informational: Kafka may still serve.
 	Sidecar string `json:"sidecar,omitempty"`
-	// Recovery is the progress of the recovery of the logs after an unclean stop, or of their loading after any. Known and nil means that there
-	// is none.
+	// Recovery is the progress of the recovery of the logs after an unclean stop, or of their loading after any. Known and nil means that
+	// there is none.
 	Recovery Fact[*Recovery] `json:"recovery"`
 	// Answers means that the node answered a request of ours. Silent is since when it has not.
 	Answers Fact[bool] `json:"answers"`

@@ -67,8 +67,8 @@ type KafkaFacts struct {
 	moves map[kafka.TopicPartition]kafka.Reassignment
 }
 
-// limit is the min.insync.replicas of a topic. inherited means that the topic does not set it, so that it is the value of the broker that was
-// asked, and may be another one on the brokers that lead the topic's partitions.
+// limit is the min.insync.replicas of a topic. inherited means that the topic does not set it, so that it is the value of the broker that
+// was asked, and may be another one on the brokers that lead the topic's partitions.
 type limit struct {
 	minISR    roller.Fact[int]
 	inherited bool
@@ -391,7 +391,8 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 // answered reports whether an error is Kafka's answer, such as that a broker can't explain its failure, and no failure to reach it.
 func answered(err error) bool {
 	var e *kafka.Error
-	return errors.As(err, &e) && e.Code != kafka.CodeTransport && e.Code != kafka.CodeThrottlingQuotaExceeded // which the client may say itself
+	// The client itself may say that it is throttled.
+	return errors.As(err, &e) && e.Code != kafka.CodeTransport && e.Code != kafka.CodeThrottlingQuotaExceeded
 }
 
 // failing explains why no client can connect to the node: it refuses connections or TLS, or its certificate has expired. A timeout is no

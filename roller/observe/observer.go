@@ -92,8 +92,8 @@ func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapsh
 // Kubernetes is read from caches if there are any. All other facts are read again. On a large cluster that takes a handful of requests
 // instead of one for each node.
 //
-// awaits means that the last look only waited for restarts: then also reassignments, registered brokers and the configurations of topics may
-// be older. Verify reads them again before any action.
+// awaits means that the last look only waited for restarts: then also reassignments, registered brokers and the configurations of topics
+// may be older. Verify reads them again before any action.
 func (o *Observer) Glance(ctx context.Context, awaits bool) roller.Snapshot {
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
 		if o.Recall <= 0 {

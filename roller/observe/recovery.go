@@ -39,8 +39,8 @@ const reached = time.Minute
 const longestLine = 16 * 1024
 
 // RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering or loading its
-// logs. Known and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers are
-// silent or the node is no broker.
+// logs. Known and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers
+// are silent or the node is no broker.
 func RecoveryFromLog(log io.Reader, age time.Duration) (roller.Fact[*roller.Recovery], error) {
 	var s start
 	lines := bufio.NewReaderSize(log, longestLine)
