@@ -89,6 +89,7 @@ func BenchmarkPass(b *testing.B) {
 		for j := range pods {
 			pods[j].Namespace = historyNamespace
 			h.must(h.k8s.Create(b.Context(), &pods[j]))
+			h.configured[pods[j].UID] = configOf(h.k8s.server, pods[j].Name)
 		}
 	}
 	pass()
