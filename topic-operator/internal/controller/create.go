@@ -92,7 +92,6 @@ func (r *Reconciler) rejected(p *pass, err error) verdict {
 // object at once. A finalizer that this operator did not set may guard a topic in another Kafka cluster, and stays.
 func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdict, error) {
 	v := r.rejected(p, err)
-	r.memory.try(p.kt.UID, !definite(err) && kafka.ClassOf(err) != kafka.ClassThrottled)
 	s := p.kt.Status
 	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.guards(p.kt.UID) {
 		r.memory.refuse(p.kt.UID)

@@ -3,7 +3,6 @@ package controller
 import (
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -145,51 +144,6 @@ func TestADeletedKafkaTopicThatNeverGotATopicIsReleased(t *testing.T) {
 	w.delete("a")
 	w.pass("a")
 	w.Expect(w.exists("a")).To(BeFalse())
-}
-
-// A quota or an outage kept Kafka from creating it, and the user deletes it when Kafka is well again.
-func TestADeletedKafkaTopicWhoseCreationNeverSucceededIsReleased(t *testing.T) {
-	for _, c := range []struct {
-		err  *kafka.Error
-		wait time.Duration // while the request may still be executed
-	}{
-		{kafka.NewError(kafka.CodeThrottlingQuotaExceeded, ""), 0},
-		{kafka.NewError(kafka.CodeRequestTimedOut, ""), passTimeout},
-	} {
-		t.Run(c.err.Name, func(t *testing.T) {
-			w := newWorld(t)
-			w.create("a")
-			w.kafka.fails(createCall, c.err)
-			w.pass("a")
-			w.Expect(w.get("a")).To(haveFinalizer())
-			w.kafka.hook(nil)
-			w.delete("a")
-			if c.wait > 0 {
-				w.pass("a")
-				w.Expect(w.exists("a")).To(BeTrue())
-				w.clock.step(c.wait)
-			}
-			w.pass("a")
-			w.Expect(w.exists("a")).To(BeFalse())
-		})
-	}
-}
-
-// Nothing proves that a topic of the name is its own, or that Kafka has none as long as it does not answer.
-func TestADeletedKafkaTopicWhoseCreationNeverSucceededIsHeldIfThereIsATopic(t *testing.T) {
-	w := newWorld(t)
-	w.create("a")
-	w.kafka.fails(createCall, kafka.NewError(kafka.CodeThrottlingQuotaExceeded, ""))
-	w.pass("a")
-	w.kafka.fails(validateCall, kafka.NewError(kafka.CodeNotController, ""))
-	w.delete("a")
-	w.pass("a")
-	w.Expect(w.exists("a")).To(BeTrue())
-	w.kafka.hook(nil)
-	w.kafka.put("a", 1, 1, nil)
-	w.pass("a")
-	w.Expect(w.get("a")).To(haveCondition(HavePrefix("Ready=False NotReadyForDeletion")))
-	w.Expect(w.kafka.get("a")).NotTo(BeNil())
 }
 
 // Kafka has no topic of an illegal name, and says so in its own way. Strimzi: shouldFailCreationIfIllegalTopicName.

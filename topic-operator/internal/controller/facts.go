@@ -47,7 +47,6 @@ func (r *Reconciler) object(ctx context.Context, kt *v1.KafkaTopic, vanished boo
 	if made := r.memory.madeFor(kt.UID); made != nil && (o.Name == "" || o.Name == made.Name) {
 		o.Made = made // a status with another topic, such as one from a backup, takes precedence, since the rivals are those of its topic
 	}
-	o.Unmade = o.Unclaimed() && r.memory.unmade(kt.UID)
 	o.Settled = r.memory.wasDeleted(o.TopicID) || o.Made != nil && r.memory.wasDeleted(o.Made.ID.String())
 	if depends := o.Selected && o.Managed && (!o.Deleting || o.Held) && !vanished; err != nil && depends {
 		return o, &withheld{what: "the KafkaTopic may be managed or not", advice: sayManaged, cause: err}

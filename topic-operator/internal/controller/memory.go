@@ -49,9 +49,6 @@ type objectMemory struct {
 	short time.Time
 	// guarded is when this operator set the object's finalizer. If it did not, an operator of another Kafka cluster may have set it.
 	guarded time.Time
-	// tried is when Kafka last failed to create the object's topic, and attempted when it did so without an answer, so that it may still do
-	// it.
-	tried, attempted time.Time
 	// refused is when the object lost its finalizer, because Kafka rejected the creation of its topic.
 	refused time.Time
 	// mismatch is the report that the object belongs to another Kafka cluster.
@@ -185,21 +182,6 @@ func (m *memory) guard(object types.UID) {
 // guards reports whether this operator set the object's finalizer.
 func (m *memory) guards(object types.UID) bool { return !m.recall(object).guarded.IsZero() }
 
-// try records a failed request to create the object's topic. Kafka may still execute an open one.
-func (m *memory) try(object types.UID, open bool) {
-	m.note(object, func(o *objectMemory) {
-		if o.tried = m.now(); open {
-			o.attempted = o.tried
-		}
-	})
-}
-
-// unmade reports whether this operator set the object's finalizer, and all requests to create its topic have failed.
-func (m *memory) unmade(object types.UID) bool {
-	o := m.recall(object)
-	return !o.guarded.IsZero() && !o.tried.IsZero() && m.now().Sub(o.attempted) >= passTimeout // a zero time is long ago
-}
-
 // refuse records that the object gets no finalizer until Kafka would accept its topic.
 func (m *memory) refuse(object types.UID) {
 	m.note(object, func(o *objectMemory) { o.refused = m.now() })
@@ -210,16 +192,12 @@ func (m *memory) refuses(object types.UID) bool { return !m.recall(object).refus
 
 // topicCreated records the topic that the operator created for the object.
 func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
-	m.note(object, func(o *objectMemory) {
-		o.tried, o.refused, o.short = time.Time{}, time.Time{}, time.Time{}
-		o.created = &creation{Creation: c, at: m.now()}
-	})
+	m.note(object, func(o *objectMemory) { o.refused, o.short, o.created = time.Time{}, time.Time{}, &creation{Creation: c, at: m.now()} })
 }
 
 // claimStored records that the object's status contains its topic.
 func (m *memory) claimStored(object types.UID) {
 	m.note(object, func(o *objectMemory) {
-		o.tried = time.Time{}
 		if c := o.created; c != nil {
 			o.created = &creation{Creation: c.Creation, at: c.at, stored: true}
 		}
@@ -237,7 +215,7 @@ func (m *memory) madeFor(object types.UID) *ownership.Creation {
 
 // forgetCreation removes the creation for the object, because the object gave its topic up.
 func (m *memory) forgetCreation(object types.UID) {
-	m.note(object, func(o *objectMemory) { o.created, o.tried = nil, time.Time{} })
+	m.note(object, func(o *objectMemory) { o.created = nil })
 }
 
 // isOld reports whether the creation proves nothing that the status does not prove.
@@ -381,7 +359,7 @@ func (m *memory) sweep() {
 
 // expire clears what has expired of an object. A zero time is long ago.
 func (m *memory) expire(o *objectMemory) {
-	for _, at := range []*time.Time{&o.moved, &o.few, &o.short, &o.guarded, &o.tried, &o.attempted, &o.refused, &o.unselected} {
+	for _, at := range []*time.Time{&o.moved, &o.few, &o.short, &o.guarded, &o.refused, &o.unselected} {
 		if m.now().Sub(*at) >= longMemory {
 			*at = time.Time{}
 		}

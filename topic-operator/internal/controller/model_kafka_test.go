@@ -204,12 +204,6 @@ func (k *modelKafka) Create(ctx context.Context, n kafka.NewTopic, allowed execu
 		}
 		return nil
 	})
-	if err != nil {
-		if k.p.tried == nil {
-			k.p.tried = map[types.UID]bool{}
-		}
-		k.p.tried[k.p.top().uid()] = true
-	}
 	return made, err
 }
 

@@ -52,8 +52,6 @@ func (o *modelOperator) selects(labels map[string]string) bool {
 
 // modelProcess is one process of an operator, from its start to its end.
 type modelProcess struct {
-	// tried contains the objects for which the process tried to create a topic, in vain.
-	tried map[types.UID]bool
 	w     *model
 	op    *modelOperator
 	life  int

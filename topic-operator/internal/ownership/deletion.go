@@ -53,8 +53,6 @@ func (f Facts) deletable() bool {
 		return true
 	case o.Vanished:
 		return false
-	case o.Unmade:
-		return true // it may turn out that there is no topic
 	}
 	return !f.Own.protects() || o.ClusterID != "" // protection is disabled, or the fallback for paused topics
 }
@@ -81,7 +79,7 @@ func (f Facts) decideByObservation() Decision {
 // alreadyGone decides about an absent topic. In the object's own cluster, that is the desired result; in another one it would be normal.
 func (f Facts) alreadyGone() Decision {
 	o := f.Object
-	if o.Made == nil && !o.Unmade && f.Own.protects() && o.ClusterID == "" {
+	if o.Made == nil && f.Own.protects() && o.ClusterID == "" {
 		return refuse(absentUnclaimed(o))
 	}
 	return release(topic.Refusal{})

@@ -52,8 +52,6 @@ type Object struct {
 	Name, TopicID, ClusterID string
 	// Settled means that this operator deleted the topic that the object owns, by its id. A topic with the name is now another one.
 	Settled bool
-	// Unmade means that the finalizer is this operator's, set for a topic that it never created, and no attempt to create it is under way.
-	Unmade bool
 	// Made is the topic that this operator created for this object, and that the status may lack; nil if there is none.
 	Made *Creation
 }
@@ -84,11 +82,6 @@ func (o Object) Topic() string {
 		return o.Made.Name
 	}
 	return o.Asks
-}
-
-// Unclaimed reports whether the object never had a topic, as far as is known.
-func (o Object) Unclaimed() bool {
-	return o.Name == "" && o.TopicID == "" && o.ClusterID == "" && o.Made == nil
 }
 
 // ClaimedName returns the name of a KafkaTopic's topic, from its status or specification.
