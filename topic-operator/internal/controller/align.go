@@ -41,7 +41,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 	if err := r.rememberThrottles(ctx, p); err != nil {
 		return verdict{}, err
 	}
-	altered, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
+	altered, lags, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
 	if unread != nil {
 		errs = append(errs, unread)
 	}
@@ -57,6 +57,9 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		}
 		return v, nil
 	}
+	if lags {
+		return verdict{then: soon, after: settle}, nil
+	}
 	return r.aligned(p, plan, claim, gone, lasting), nil
 }
 
@@ -71,8 +74,9 @@ func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved
 	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil
 }
 
-// change makes all of the plan's changes, so that a rejected one does not block the others. It returns that of the configuration, if made.
-func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered *kafka.ConfigChange,
+// change makes all of the plan's changes, so that a rejected one does not block the others. It returns that of the configuration, if made,
+// and whether the broker that was read may lag behind the controller.
+func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allowed executor.Check) (altered *kafka.ConfigChange, lags bool,
 	errs []error) {
 	var done []string
 	if plan.Alter != nil {
@@ -88,10 +92,12 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 	} else {
 		switch err := r.kafka.Increase(ctx, *plan.Increase, allowed); {
 		case err == nil:
+			r.memory.enough(p.kt.UID)
 			done = append(done, fmt.Sprintf("partitions raised from %d to %d", len(p.actual.Topic.Partitions), plan.Increase.Total))
-		case hasCode(err, kafka.CodeInvalidPartitions) && (p.settling || r.memory.fewLately(p.kt.UID)):
-			// The topic has these partitions, most likely since our last write, and the broker that answered lags behind.
-			p.settling = true
+		case hasCode(err, kafka.CodeInvalidPartitions) && p.settling:
+			// The topic has these partitions since our last write, and the broker that answered lags behind.
+		case hasCode(err, kafka.CodeInvalidPartitions) && r.memory.fewLately(p.kt.UID):
+			lags = true // another operator, or this one before it started again, may have raised them
 		default:
 			errs = append(errs, err)
 		}
@@ -100,7 +106,7 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 		r.memory.wrote(p.key)
 		r.reportChanged(p, strings.Join(done, "; "))
 	}
-	return altered, errs
+	return altered, lags, errs
 }
 
 // aligned returns the verdict on a topic that matches its KafkaTopic, except for what Kafka can't change.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -95,7 +96,11 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 	s := p.kt.Status
 	if definite(err) && s.TopicID == "" && s.ClusterID == "" && p.facts.Object.Made == nil && r.memory.guards(p.kt.UID) {
 		r.memory.refuse(p.kt.UID)
-		return v, r.removeFinalizer(ctx, p)
+		err := r.removeFinalizer(ctx, p)
+		if _, is := errors.AsType[*withheld](err); is {
+			return v, nil // what Kafka said is what a user has to know
+		}
+		return v, err
 	}
 	return v, nil
 }

@@ -78,16 +78,14 @@ func TestATopicOfKafkasOwnIsCreatedAsKafkaCreatesIt(t *testing.T) {
 	w.Expect(w.get("a").Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "True"))))
 }
 
-func TestATopicOfKafkasOwnIsNotCreatedWithPartitionsThatBrokersDoNotRelyOn(t *testing.T) {
+func TestPartitionsThatBrokersDoNotRelyOnAreReported(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", named("__consumer_offsets"), partitions(3))
 	w.pass("a")
-	w.Expect(w.get("a")).To(failWith(v1.ReasonNotSupported, "Topic '__consumer_offsets' is an internal topic of Kafka and is not created "+
-		"with 3 partitions: the brokers rely on 2 (offsets.topic.num.partitions)"))
-	w.Expect(w.get("a").Finalizers).To(BeEmpty())
-	w.update("a", partitions(2))
-	w.pass("a")
-	w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(2))
+	w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(3))
+	w.Expect(w.get("a").Status.Conditions[0]).To(And(HaveField("Type", v1.ConditionReady), HaveField("Status", v1.ConditionTrue)))
+	w.Expect(w.get("a").Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring(
+		"created with 3 partitions, and the brokers that run rely on 2 (offsets.topic.num.partitions)"))))
 }
 
 // Kafka creates it for the first group, and it is taken over then.

@@ -192,7 +192,9 @@ func (m *memory) refuses(object types.UID) bool { return !m.recall(object).refus
 
 // topicCreated records the topic that the operator created for the object.
 func (m *memory) topicCreated(object types.UID, c ownership.Creation) {
-	m.note(object, func(o *objectMemory) { o.refused, o.short, o.created = time.Time{}, time.Time{}, &creation{Creation: c, at: m.now()} })
+	m.note(object, func(o *objectMemory) {
+		o.refused, o.short, o.created = time.Time{}, time.Time{}, &creation{Creation: c, at: m.now()}
+	})
 }
 
 // claimStored records that the object's status contains its topic.

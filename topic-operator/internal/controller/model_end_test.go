@@ -330,9 +330,6 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 	if kt.Spec.Replicas != nil {
 		return // Kafka may have rejected it or not
 	}
-	if t == nil && modelName(kt) == internalTopic && kt.Spec.Partitions != nil {
-		return // the operator refuses to create it with another number than Kafka would
-	}
 	if t == nil || t.id.String() != s.TopicID || s.ClusterID != o.clusterID() && !w.server.prunes {
 		w.fail("%s has no topic: %s", key, modelStatus(kt))
 		return

@@ -110,7 +110,7 @@ func TestAConfigurationThatKafkaDoesNotShowIsReported(t *testing.T) {
 			w.pass("a")
 			w.pass("b")
 			says := haveCondition(And(HavePrefix("Ready=False "+v1.ReasonKafkaError+": TopicAuthorizationException: "),
-				HaveSuffix("allow the operator DescribeConfigs on it)")))
+				HaveSuffix("grant the operator DescribeConfigs on it)")))
 			if !finds {
 				w.Expect(w.get("a")).NotTo(says)
 				return

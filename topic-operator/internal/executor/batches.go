@@ -92,9 +92,12 @@ func (e *Executor) BrokerConfig(ctx context.Context, keys []string) (map[string]
 	if err == nil {
 		err = found.Err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w (Kafka creates this internal topic with settings of its brokers: allow the operator DescribeConfigs on the "+
+	switch {
+	case err != nil && kafka.ClassOf(err) == kafka.ClassForbidden:
+		return nil, fmt.Errorf("%w (Kafka creates this internal topic with settings of its brokers: grant the operator DescribeConfigs on the "+
 			"cluster, or wait until Kafka has created the topic)", err)
+	case err != nil:
+		return nil, err
 	}
 	values := make(map[string]string, len(keys))
 	for _, key := range keys {
@@ -107,7 +110,7 @@ func (e *Executor) BrokerConfig(ctx context.Context, keys []string) (map[string]
 func unreadable(err error) error {
 	switch kafka.ClassOf(err) {
 	case kafka.ClassForbidden:
-		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: allow the operator DescribeConfigs on it)", err)
+		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: grant the operator DescribeConfigs on it)", err)
 	case kafka.ClassUnsupported:
 		return fmt.Errorf("%w (the topic exists, and its configuration can't be compared: this Kafka has no DescribeConfigs)", err)
 	case kafka.ClassUnknown, kafka.ClassRetriable, kafka.ClassThrottled, kafka.ClassAuthentication, kafka.ClassInvalid, kafka.ClassNotFound,

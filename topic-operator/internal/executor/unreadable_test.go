@@ -25,7 +25,7 @@ func TestWithoutDescribeConfigs(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	_, err = e.Describe(t.Context(), "orders", false)
 	g.Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassForbidden))
-	g.Expect(err).To(MatchError(And(HavePrefix("TopicAuthorizationException: "), HaveSuffix("allow the operator DescribeConfigs on it)"))))
+	g.Expect(err).To(MatchError(And(HavePrefix("TopicAuthorizationException: "), HaveSuffix("grant the operator DescribeConfigs on it)"))))
 	found, err := e.Locate(t.Context(), "orders")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(e.Delete(t.Context(), found.ID, nil)).To(Succeed())
@@ -45,5 +45,5 @@ func TestSettingsOfABrokerAreReadOrTheMissingRightIsNamed(t *testing.T) {
 	allowed = false
 	_, err := e.BrokerConfig(t.Context(), []string{key})
 	g.Expect(kafka.ClassOf(err)).To(Equal(kafka.ClassForbidden))
-	g.Expect(err).To(MatchError(ContainSubstring("allow the operator DescribeConfigs on the cluster")))
+	g.Expect(err).To(MatchError(ContainSubstring("grant the operator DescribeConfigs on the cluster")))
 }

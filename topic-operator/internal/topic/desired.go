@@ -24,6 +24,8 @@ type Desired struct {
 	Config map[string]string
 	// Named contains the throttles that the KafkaTopic named before, according to its status (docs/decisions/throttles.md).
 	Named []string
+	// reliedOn is the number of partitions that the brokers rely on, for an internal topic of Kafka that is created; otherwise 0.
+	reliedOn int32
 }
 
 // DesiredOf reads the specification of a KafkaTopic. It returns a Refusal for a specification that can't be expressed in Kafka's terms.

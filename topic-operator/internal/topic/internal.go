@@ -54,8 +54,7 @@ func BrokerKeys(name string) []string {
 	return append([]string{kind.partitions, kind.replicas}, slices.Sorted(maps.Values(kind.configured))...)
 }
 
-// AsKafkaCreates adds to an internal topic what Kafka would create it with, where the KafkaTopic leaves that open. The brokers have read
-// the number of partitions at their start, so another one is refused: they would not find the partitions of some groups or transactions.
+// AsKafkaCreates adds to an internal topic what Kafka would create it with, where the KafkaTopic leaves that open.
 func (d Desired) AsKafkaCreates(broker map[string]string) (Desired, *Refusal) {
 	kind := internals[d.Name]
 	for _, key := range BrokerKeys(d.Name) {
@@ -66,13 +65,10 @@ func (d Desired) AsKafkaCreates(broker map[string]string) (Desired, *Refusal) {
 	}
 	partitions, _ := strconv.ParseInt(broker[kind.partitions], 10, 32)
 	replicas, _ := strconv.ParseInt(broker[kind.replicas], 10, 16)
-	if d.Partitions != brokerDefault && int64(d.Partitions) != partitions {
-		return d, &Refusal{Reason: v1.ReasonNotSupported,
-			Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka and is not created with %d partitions: the brokers rely on %d (%s)",
-				d.Name, d.Partitions, partitions, kind.partitions),
-			Advice: fmt.Sprintf("Set spec.partitions to %d, or remove it", partitions)}
+	d.reliedOn = int32(partitions)
+	if d.Partitions == brokerDefault {
+		d.Partitions = d.reliedOn
 	}
-	d.Partitions = int32(partitions)
 	if d.Replicas == brokerDefault {
 		d.Replicas = int16(replicas)
 	}
@@ -85,8 +81,8 @@ func (d Desired) AsKafkaCreates(broker map[string]string) (Desired, *Refusal) {
 	return d, nil
 }
 
-// Kept returns a warning with the settings of an internal topic of Kafka that the KafkaTopic does not name, after the topic was created as
-// created; empty if there are none.
+// Kept returns warnings about an internal topic of Kafka that was created as created: with the settings that the KafkaTopic does not name,
+// and if its partitions are not those that the brokers rely on.
 func (d Desired) Kept(created Desired) []Refusal {
 	var settings []string
 	for key, value := range created.Config {
@@ -95,5 +91,11 @@ func (d Desired) Kept(created Desired) []Refusal {
 		}
 	}
 	slices.Sort(settings)
-	return Plan{Kept: settings}.KeptWarning(d.Name)
+	warnings := Plan{Kept: settings}.KeptWarning(d.Name)
+	if created.reliedOn != 0 && created.reliedOn != created.Partitions {
+		warnings = append(warnings, Refusal{Reason: v1.ReasonNotSupported, Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka. It "+
+			"was created with %d partitions, and the brokers that run rely on %d (%s): restart them before clients use it, or they do not find "+
+			"its data afterwards", d.Name, created.Partitions, created.reliedOn, internals[d.Name].partitions)})
+	}
+	return warnings
 }

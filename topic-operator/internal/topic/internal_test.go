@@ -24,13 +24,15 @@ func TestKafkasOwnTopicsAreCreatedAsKafkaCreatesThem(t *testing.T) {
 			open := Desired{Name: name, Partitions: -1, Replicas: -1, Config: map[string]string{}}
 			d, refusal := open.AsKafkaCreates(broker)
 			g.Expect(refusal).To(BeNil())
-			g.Expect(d).To(Equal(Desired{Name: name, Partitions: 7, Replicas: 7, Config: want}))
+			g.Expect(d).To(Equal(Desired{Name: name, Partitions: 7, Replicas: 7, Config: want, reliedOn: 7}))
 			g.Expect(open.Config).To(BeEmpty())
 
-			said := Desired{Name: name, Partitions: 7, Replicas: 3, Config: map[string]string{"cleanup.policy": "compact,delete", "k": "v"}}
+			said := Desired{Name: name, Partitions: 50, Replicas: 3, Config: map[string]string{"cleanup.policy": "compact,delete", "k": "v"}}
 			d, refusal = said.AsKafkaCreates(broker)
 			g.Expect(refusal).To(BeNil())
 			g.Expect(d.Replicas).To(BeEquivalentTo(3))
+			g.Expect(d.Partitions).To(BeEquivalentTo(50))
+			g.Expect(said.Kept(d)).To(ContainElement(HaveField("Message", ContainSubstring("rely on 7"))))
 			g.Expect(d.Config).To(And(HaveKeyWithValue("cleanup.policy", "compact,delete"), HaveKeyWithValue("k", "v"),
 				HaveKeyWithValue("segment.bytes", "7")), "what the KafkaTopic says counts")
 
