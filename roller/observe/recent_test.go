@@ -451,7 +451,7 @@ func TestSilenceIsHeard(t *testing.T) {
 			pause time.Duration
 			since time.Duration // from the beginning
 		}{{0, 0}, {31 * time.Second, 0}, {time.Minute, 0}, {8 * time.Hour, 8*time.Hour + 91*time.Second}} {
-			time.Sleep(c.pause) // of synctest
+			<-time.After(c.pause)
 			s := r.glance()
 			r.Expect(s.Node(1).Silent.Sub(began)).To(Equal(c.since))
 		}
@@ -470,7 +470,7 @@ func TestAGlanceThatAwaitsRestartsReadsLess(t *testing.T) {
 			awaits bool
 			read   types.GomegaMatcher
 		}{{31 * time.Second, true, none}, {4 * time.Minute, true, none}, {30 * time.Second, true, shared}, {31 * time.Second, false, shared}} {
-			time.Sleep(c.pause) // of synctest
+			<-time.After(c.pause)
 			r.asked()
 			r.observer.Glance(t.Context(), c.awaits)
 			r.Expect(r.asked()).To(c.read)

@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
-// ownedByStrimzi reports whether Strimzi's cluster operator made the nodes of a Kafka, and then records an Event. Such a Kafka is left alone,
-// its status, too: most of its objects have the names that they have here, and belong to the same Kafka object.
+// ownedByStrimzi reports whether Strimzi's cluster operator made the nodes of a Kafka, and then records an Event. Such a Kafka is left
+// alone, its status, too: most of its objects have the names that they have here, and belong to the same Kafka object.
 func (r *Reconciler) ownedByStrimzi(ctx context.Context, kafka *v1.Kafka) (bool, error) {
 	var sets podset.StrimziPodSetList
 	err := r.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy, client.InNamespace(kafka.Namespace), client.MatchingLabels{

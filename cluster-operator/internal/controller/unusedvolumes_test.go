@@ -51,7 +51,8 @@ func TestAKafkaIsCreatedAgainAfterAVolumeWasRemoved(t *testing.T) {
 	w.loseKafka("pool")
 	w.create(forced(), pool(v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}))
 	w.reconcile()
-	w.Expect(w.conditions()).To(blockedBy("PersistentVolumeClaims data-0-my-cluster-pool-0, data-0-my-cluster-pool-1 belong to an earlier Kafka"))
+	w.Expect(w.conditions()).To(blockedBy(
+		"PersistentVolumeClaims data-0-my-cluster-pool-0, data-0-my-cluster-pool-1 belong to an earlier Kafka"))
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = jbod(0) })
 	w.reconcile()
 	w.kubelet("pool")

@@ -19,11 +19,12 @@ func TestFigures(t *testing.T) {
 	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
 		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
+	const renewal = "kafka_operators_certificate_renewal_timestamp_seconds"
 	want := `
 # HELP kafka_operators_certificate_renewal_timestamp_seconds When the certificate should be renewed, in seconds since 1970
 # TYPE kafka_operators_certificate_renewal_timestamp_seconds gauge
-kafka_operators_certificate_renewal_timestamp_seconds{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} -5
-kafka_operators_certificate_renewal_timestamp_seconds{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 1
+` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} -5
+` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 1
 # HELP kafka_operators_kafka_ready Whether the Kafka is ready
 # TYPE kafka_operators_kafka_ready gauge
 kafka_operators_kafka_ready{name="one",namespace="ns"} 1

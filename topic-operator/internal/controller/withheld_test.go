@@ -191,7 +191,7 @@ func TestAFinalizerThatCannotBeWrittenIsReported(t *testing.T) {
 func TestWhatIsWithheldIsReportedWhileTheOwnClusterIsUnknown(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
-	w.cluster.Cluster.ID = ""
+	w.cluster.ID = ""
 	w.rightsLost("not-there", false)
 	w.delete("a")
 	w.pass("a")

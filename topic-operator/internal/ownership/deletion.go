@@ -35,9 +35,13 @@ func decideDeletion(f Facts) Decision {
 	case !f.deletable():
 		return refuse(neverClaimed(o))
 	}
-	d := f.decideByObservation()
-	if d.Action == Delete && (f.Observed.Internal || topic.IsInternal(o.Topic())) {
-		return release(leftToKafka(o))
+	return f.leaveInternal(f.decideByObservation())
+}
+
+// leaveInternal turns the deletion of an internal topic of Kafka into a release (docs/decisions/internal-topics.md).
+func (f Facts) leaveInternal(d Decision) Decision {
+	if d.Action == Delete && (f.Observed.Internal || topic.IsInternal(f.Object.Topic())) {
+		return release(leftToKafka(f.Object))
 	}
 	return d
 }

@@ -84,14 +84,7 @@ func (r *run) look(s Step) {
 	case faultSlowStore:
 		r.w.pass(slowly(s.Arg))
 	case faultSleep:
-		seen, before, slow := r.oracle.seen, r.oracle.before, r.oracle.slow
-		r.w.pass(slowly(s.Arg))
-		r.look(Step{}) // the other program
-		if s.Arg%3 == 0 {
-			r.progress = r.elsewhere(2 * time.Hour)
-		}
-		r.oracle.seen, r.oracle.before, r.oracle.slow = seen, before, slow
-		r.w.pass(slowly(s.Arg / 40))
+		r.sleep(s.Arg)
 	}
 	for i, a := range d.Actions {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
@@ -106,6 +99,18 @@ func (r *run) look(s Step) {
 			r.w.pass(slowly(s.Arg))
 		}
 	}
+}
+
+// sleep lets another program look while this one does nothing. That one's clock may be ahead.
+func (r *run) sleep(arg int) {
+	seen, before, slow := r.oracle.seen, r.oracle.before, r.oracle.slow
+	r.w.pass(slowly(arg))
+	r.look(Step{}) // the other program
+	if arg%3 == 0 {
+		r.progress = r.elsewhere(2 * time.Hour)
+	}
+	r.oracle.seen, r.oracle.before, r.oracle.slow = seen, before, slow
+	r.w.pass(slowly(arg / 40))
 }
 
 // starves fails if a look decides on actions, reads no facts that allow any, and asks the same nodes as the look before: then the others
