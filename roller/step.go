@@ -233,9 +233,14 @@ func (a *Assessment) waitsForTime() bool {
 }
 
 // AwaitsRestarts reports whether nothing can be done before a restart under way is complete, whatever else changes: each node that needs
-// something waits for its turn.
+// something waits for its turn. A node that is back waits for its replicas, of which a reassignment may add some.
 func (d Decision) AwaitsRestarts() bool {
 	turn := []Rule{RuleUnderWay, RuleOrder, RuleLimit, RuleBatch}
+	for _, restart := range d.Progress.Restarts {
+		if !restart.Ready.IsZero() {
+			return false
+		}
+	}
 	return d.Phase == PhaseRolling && len(d.Actions) == 0 && len(d.Progress.Restarts) > 0 &&
 		!slices.ContainsFunc(d.Nodes, func(a Assessment) bool {
 			return a.Need != NeedNothing && !slices.ContainsFunc(a.Blocks, func(b Block) bool { return slices.Contains(turn, b.Rule) })

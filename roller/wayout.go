@@ -101,7 +101,9 @@ func (r *round) witness() {
 	case r.s.Quorum.IsKnown():
 		p.Leaderless = time.Time{}
 	}
-	p.Witnessed = r.s.At
+	if r.s.At.Sub(p.Witnessed) > unwatched/2 { // not in each look: each would write the progress
+		p.Witnessed = r.s.At
+	}
 }
 
 // unwitnessed forgets when such evidence was last checked if there is none.
