@@ -26,6 +26,36 @@ func (s *site) holdPaused(ctx context.Context) error {
 	return nil
 }
 
+// letRoll ends what keeps the roller off the nodes though nothing is wrong with them.
+func (p *pass) letRoll(ctx context.Context) error {
+	if err := p.endPause(ctx); err != nil {
+		return err
+	}
+	return p.nameAgent(ctx)
+}
+
+// nameAgent has the StrimziPodSets at home that name the namespace of an earlier installation of the operator name the present one: the
+// roller restarts no pod while it finds no operator there.
+func (p *pass) nameAgent(ctx context.Context) error {
+	s, namespace := p.home(), p.Settings.OperatorNamespace
+	elsewhere := func(set *podset.StrimziPodSet) bool {
+		named := set.Annotations[podset.AnnotationAgentNamespace]
+		return named != "" && namespace != "" && named != namespace
+	}
+	for _, set := range s.facts.PodSets() {
+		if !elsewhere(set) {
+			continue
+		}
+		err := s.annotate(ctx, set, elsewhere, func(live *podset.StrimziPodSet) {
+			live.Annotations[podset.AnnotationAgentNamespace] = namespace
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // endPause ends the hold of a pause that is over.
 func (p *pass) endPause(ctx context.Context) error {
 	paused := func(set *podset.StrimziPodSet) bool {
@@ -47,15 +77,21 @@ func (p *pass) endPause(ctx context.Context) error {
 // withoutAnnotation takes an annotation off a StrimziPodSet that has it by its current state, too: the pass may have changed it.
 func (s *site) withoutAnnotation(ctx context.Context, set *podset.StrimziPodSet, annotation string,
 	has func(*podset.StrimziPodSet) bool) error {
+	return s.annotate(ctx, set, has, func(live *podset.StrimziPodSet) { delete(live.Annotations, annotation) })
+}
+
+// annotate changes the annotations of a StrimziPodSet of which is holds by its current state, too: the pass may have changed it.
+func (s *site) annotate(ctx context.Context, set *podset.StrimziPodSet, is func(*podset.StrimziPodSet) bool,
+	change func(*podset.StrimziPodSet)) error {
 	live := &podset.StrimziPodSet{}
 	if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if !has(live) {
+	if !is(live) {
 		return nil
 	}
 	before := live.DeepCopy()
-	delete(live.Annotations, annotation)
+	change(live)
 	return s.patch(ctx, keyOfSet(set), before, live)
 }
 

@@ -72,6 +72,30 @@ func TestAPauseHoldsNodesWhoseHoldHasNoEffect(t *testing.T) {
 	w.Expect(w.hold("pool")).To(Equal("reconciliation of the Kafka is paused"))
 }
 
+// The roller would look for the operator's Lease where it ran before, and restart nothing.
+func TestStrimziPodSetsNameTheOperatorsNamespaceWhateverBecomesOfThePass(t *testing.T) {
+	for name, spoil := range map[string]func(*v1.Kafka){
+		"valid":   func(*v1.Kafka) {},
+		"invalid": func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" },
+		"no spec": func(k *v1.Kafka) { k.Spec = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.r.Settings.OperatorNamespace = "before"
+			w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationAgentNamespace, "before"))
+			w.r.Settings.OperatorNamespace = "now"
+			w.edit(spoil)
+			w.reconcile()
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationAgentNamespace, "now"))
+			version := w.set("pool").ResourceVersion
+			w.reconcile()
+			w.Expect(w.set("pool").ResourceVersion).To(Equal(version))
+		})
+	}
+}
+
 func TestASetThatIsGoneKeepsNoOtherOnHold(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker), nodePool("b", 1, v1.RoleBroker, v1.RoleController))

@@ -82,19 +82,18 @@ type pass struct {
 	figures metrics.Kafka
 }
 
-// run carries out the pass, and ends the pause before it, whatever becomes of the pass, if the nodes are the Kafka's: the roller may be
-// needed.
+// run carries out the pass, and lets the roller at the nodes, whatever becomes of the pass, if they are the Kafka's: it may be needed.
 func (p *pass) run(ctx context.Context) error {
 	err := p.carryOutSteps(ctx)
 	if repeated(err) || notItsOwn(err) || len(p.sites) == 0 {
 		return err
 	}
-	failed := p.endPause(ctx)
+	failed := p.letRoll(ctx)
 	if err == nil || repeated(failed) {
 		return failed
 	}
 	if failed != nil {
-		p.log.Error(failed, "Failed to end the hold of StrimziPodSets")
+		p.log.Error(failed, "Failed to let the roller at StrimziPodSets")
 	}
 	return err
 }
