@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -36,7 +38,7 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 		case "PersistentVolumeClaim":
 			keep = p.keepsClaim(s.facts.Claim(key.Name))
 		case "Secret":
-			keep = s.cluster == topology.Home && p.keepsCA(key.Name) // copies elsewhere go with their anchor
+			keep = s.cluster == topology.Home && p.keepsCA(s.facts.Secret(key.Name)) // copies elsewhere go with their anchor
 		}
 		if keep && ownedBy(o, s.owner.UID) {
 			keys = append(keys, key)
@@ -46,10 +48,10 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 }
 
 // keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka, as one that the user supplies does: its
-// Secrets still belong to the Kafka if the operator made them before. A Kafka without a spec says neither.
-func (p *pass) keepsCA(secret string) bool {
+// Secrets still belong to the Kafka if the operator made them before. An owner that the user set stays. A Kafka without a spec says neither.
+func (p *pass) keepsCA(secret *corev1.Secret) bool {
 	var config pki.CAConfig
-	switch name := p.kafka.Name; secret {
+	switch name := p.kafka.Name; secret.Name {
 	case pki.ClusterCAKeySecret(name), pki.ClusterCACertSecret(name):
 		config = caConfig(p.kafka.Spec.ClusterCa)
 	case pki.ClientsCAKeySecret(name), pki.ClientsCACertSecret(name):
@@ -57,7 +59,10 @@ func (p *pass) keepsCA(secret string) bool {
 	default:
 		return false
 	}
-	return len(p.missing) == 0 && !(config.Generate && config.OwnerReference)
+	if len(p.missing) > 0 || config.Generate && config.OwnerReference {
+		return false
+	}
+	return config.Generate || secret.Labels[podset.LabelManagedBy] == apply.FieldManager
 }
 
 // disown removes the Kafka from the owners of exactly the object that was read.

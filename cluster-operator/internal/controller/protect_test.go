@@ -98,6 +98,21 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(BeZero())
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCACertSecret("my-cluster"))).To(Equal(1))
 	})
+	t.Run("but no CA that the user supplies, and wants to go with the Kafka", func(t *testing.T) {
+		w := begin(t)
+		ca := &corev1.Secret{}
+		for _, name := range []string{pki.ClusterCAKeySecret("my-cluster"), pki.ClusterCACertSecret("my-cluster")} {
+			w.get(ca, name)
+			delete(ca.Labels, podset.LabelManagedBy)
+			w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
+		}
+		w.edit(func(k *v1.Kafka) {
+			k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
+		})
+		w.reconcile()
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCAKeySecret("my-cluster"))).To(Equal(1))
+		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(Equal(1))
+	})
 	t.Run("together with a change that is refused", func(t *testing.T) {
 		w := begin(t)
 		w.change("pool", func(p *v1.KafkaNodePool) { keep(p); p.Spec.Storage.Size = "500Mi" })
