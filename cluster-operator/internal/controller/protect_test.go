@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -11,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -142,6 +146,41 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(Equal(1))
 	})
+}
+
+// A webhook or a quota may refuse to take an owner off a volume.
+func TestAPauseIsShownThoughAVolumeCantBeProtected(t *testing.T) {
+	const claim = "data-my-cluster-pool-0"
+	w := newWorld(t)
+	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+	pool.Spec.Storage.DeleteClaim = new(true)
+	w.create(newKafka(), pool)
+	w.reconcile()
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} })
+	var refused error
+	w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+			if o.GetName() == claim {
+				return refused
+			}
+			return c.Patch(ctx, o, patch, opts...)
+		}})
+	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
+	pass := func() reconcile.Result {
+		result, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+		w.Expect(err).NotTo(HaveOccurred())
+		return result
+	}
+	isPaused := ContainElement(HaveField("Type", "ReconciliationPaused"))
+
+	refused = apierrors.NewConflict(claims, claim, nil)
+	w.Expect(pass()).To(Equal(reconcile.Result{RequeueAfter: conflictDelay}))
+	refused = apierrors.NewForbidden(claims, claim, nil)
+	w.Expect(pass()).To(Equal(reconcile.Result{RequeueAfter: pausedRetry}))
+	w.Expect(w.conditions()).To(isPaused)
+	w.Expect(w.hold("pool")).To(Equal(model.HoldPaused))
+	w.Expect(w.events).To(ContainElement(And(HavePrefix("NotProtected"), ContainSubstring("is forbidden"))))
 }
 
 // The cache does not have such a Secret.

@@ -250,8 +250,17 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if len(p.sites) == 0 {
 		return reconcile.Result{}, unread
 	}
-	if err := errors.Join(p.each(func(s *site) error { return s.holdPaused(ctx) }), p.protect(ctx)); err != nil {
+	if err := p.each(func(s *site) error { return s.holdPaused(ctx) }); err != nil {
 		return reconcile.Result{}, err
+	}
+	unprotected := p.protect(ctx)
+	if repeated(unprotected) {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
+	if unprotected != nil {
+		p.log.Error(unprotected, "Failed to protect volumes and CAs of a paused Kafka")
+		r.Events.Warning(kafka, "NotProtected", "Reconcile",
+			fmt.Sprintf("What is to outlive the Kafka would still be deleted with it: %s", unprotected))
 	}
 	noted := p.noteEarlierTopicOperator(ctx)
 	if noted != nil {
@@ -267,7 +276,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if unread != nil {
 		p.log.Info("Failed to hold the nodes in a Kubernetes cluster that can't be read", "error", unread.Error())
 	}
-	if unread != nil || noted != nil || len(p.away) > 0 {
+	if unread != nil || unprotected != nil || noted != nil || len(p.away) > 0 {
 		return reconcile.Result{RequeueAfter: pausedRetry}, nil
 	}
 	return reconcile.Result{}, nil
