@@ -278,12 +278,13 @@ func (c *cluster) certificateSources(n topology.Node) []corev1.VolumeProjection 
 func (c *cluster) podSecurity(template *corev1.PodSecurityContext, kafka *corev1.SecurityContext) *corev1.PodSecurityContext {
 	s, k := value(template, corev1.PodSecurityContext{}), value(kafka, corev1.SecurityContext{})
 	user, group := cmp.Or(k.RunAsUser, s.RunAsUser), cmp.Or(k.RunAsGroup, s.RunAsGroup)
-	if s.FSGroup == nil && (template == nil || !readsAsRoot(user, group, s.SupplementalGroups)) {
+	official := c.spec().Image == ""
+	if s.FSGroup == nil && (template == nil || official && !readsAsRoot(user, group, s.SupplementalGroups)) {
 		s.FSGroup = new(int64(apacheUser)) // without it, the node can't read its key, nor write to its volumes
 		s.FSGroupChangePolicy = cmp.Or(s.FSGroupChangePolicy, new(corev1.FSGroupChangeOnRootMismatch))
 	}
 	nonRoot := value(cmp.Or(k.RunAsNonRoot, s.RunAsNonRoot), false)
-	if template == nil && c.Settings.Restricted || user == nil && nonRoot && c.spec().Image == "" {
+	if template == nil && c.Settings.Restricted || user == nil && nonRoot && official {
 		s.RunAsUser = new(int64(apacheUser)) // the image names its user, which kubelet can't tell from root
 	}
 	return &s

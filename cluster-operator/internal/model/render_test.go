@@ -301,10 +301,15 @@ func TestSecurityContextsOfTemplatesStart(t *testing.T) {
 			pod:      &corev1.PodSecurityContext{SupplementalGroups: []int64{7, 0}},
 			baseline: &corev1.PodSecurityContext{SupplementalGroups: []int64{7, 0}},
 		},
+		"none, and an image of the user's": {
+			image:      "mine",
+			baseline:   &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			restricted: &corev1.PodSecurityContext{FSGroup: id(1000), FSGroupChangePolicy: &policy, RunAsUser: id(1000)},
+		},
 		"of the pod, and an image of the user's": {
 			pod: &corev1.PodSecurityContext{RunAsNonRoot: new(true)}, image: "mine",
-			baseline:   &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
-			restricted: &corev1.PodSecurityContext{RunAsNonRoot: new(true), FSGroup: id(1000), FSGroupChangePolicy: &policy},
+			baseline:   &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
+			restricted: &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
