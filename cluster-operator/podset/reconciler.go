@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -180,7 +181,7 @@ func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *c
 			return "", client.IgnoreNotFound(err)
 		}
 		if owns(set, &live) {
-			return "", r.relabel(ctx, set, &live, pod.Labels)
+			return "", r.relabel(ctx, set, &live, pod)
 		}
 		if metav1.GetControllerOf(&live) == nil && selects(set, &live) {
 			return "", nil // the cache will know it in a moment
@@ -194,16 +195,17 @@ func (r *Reconciler) create(ctx context.Context, set *core.StrimziPodSet, pod *c
 	return "", nil
 }
 
-// relabel gives a pod of the set's back the labels that somebody removed. Without the Kafka's, the cache does not have it, and it counts as
-// gone although it runs. A pod with that label is just too new for the cache.
-func (r *Reconciler) relabel(ctx context.Context, set *core.StrimziPodSet, pod *corev1.Pod, declared map[string]string) error {
+// relabel gives a pod of the set's back the labels that somebody removed or changed. Without the Kafka's, the cache does not have it, and
+// it counts as gone although it runs. A pod with that label is just too new for the cache.
+func (r *Reconciler) relabel(ctx context.Context, set *core.StrimziPodSet, pod, declared *corev1.Pod) error {
 	_, known := pod.Labels[v1.LabelCluster]
-	if _, can := declared[v1.LabelCluster]; known || !can {
+	if _, can := declared.Labels[v1.LabelCluster]; known || !can {
 		return nil
 	}
 	changed := pod.DeepCopy()
-	changed.Labels = maps.Clone(declared)
-	maps.Copy(changed.Labels, pod.Labels)
+	for _, key := range lost(pod, declared) {
+		metav1.SetMetaDataLabel(&changed.ObjectMeta, key, declared.Labels[key])
+	}
 	err := r.Client.Patch(ctx, changed, client.MergeFromWithOptions(pod, client.MergeFromWithOptimisticLock{}))
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -213,6 +215,21 @@ func (r *Reconciler) relabel(ctx context.Context, set *core.StrimziPodSet, pod *
 	}
 	r.record(ctx, set, pod, "PodLabelled", "Label", "Pod "+pod.Name+" had lost its labels and got them back")
 	return nil
+}
+
+// lost returns the labels that a pod is known to have had. One of another revision may have been made with other labels, such as those of
+// its roles, except for those that say what it is.
+func lost(pod, declared *corev1.Pod) []string {
+	if !core.Outdated(pod, declared) {
+		return slices.Collect(maps.Keys(declared.Labels))
+	}
+	var keys []string
+	for _, key := range []string{v1.LabelCluster, core.LabelKind, core.LabelName} {
+		if _, has := declared.Labels[key]; has {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // adopt makes the set the controller of a pod, if it has not got another controller in the meantime.

@@ -114,15 +114,28 @@ func TestAPodThatLosesItsLabelsGetsThemBack(t *testing.T) {
 	pass()
 	r.Recorder = &notes
 	before, foreign := w.pod("c-p-0"), w.pod("c-p-1")
-	edit(w, w.pod("c-p-0"), func(p *corev1.Pod) { p.Labels = map[string]string{"strimzi.io/name": "other"} })
+	edit(w, w.pod("c-p-0"), func(p *corev1.Pod) { p.Labels = map[string]string{"strimzi.io/name": "other", "mine": "yes"} })
 	edit(w, foreign, func(p *corev1.Pod) { foreignPod(p); p.Labels = nil })
 	pass()
-	w.Expect(w.pod("c-p-0")).To(HaveField("Labels", map[string]string{kafka.LabelCluster: "c", "strimzi.io/name": "other"}))
+	w.Expect(w.pod("c-p-0")).To(HaveField("Labels", map[string]string{kafka.LabelCluster: "c", "strimzi.io/name": "c-kafka", "mine": "yes"}))
 	w.Expect(w.pod("c-p-0").UID).To(Equal(before.UID))
 	w.Expect(w.pod("c-p-1")).To(Equal(foreign))
 	pass()
 	w.Expect(w.status()).To(And(HavePrefix("generation +0: 2 0 1; Error=true"), ContainSubstring("pod c-p-1 exists")))
 	w.Expect(notes).To(HaveExactElements("PodLabelled: Pod c-p-0 had lost its labels and got them back"))
+}
+
+// The labels that only nodes have which are made from now on, such as those of roles, tell what a node runs with.
+func TestAPodOfAnotherRevisionGetsBackWhatItIs(t *testing.T) {
+	g := NewWithT(t)
+	declared := livePod("c-p-0", func(p *corev1.Pod) {
+		p.Labels = map[string]string{kafka.LabelCluster: "c", core.LabelName: "c-kafka", core.LabelKind: core.KindKafka,
+			"strimzi.io/broker-role": "true"}
+	})
+	same := livePod("c-p-0")
+	g.Expect(lost(&same, &declared)).To(ConsistOf(kafka.LabelCluster, core.LabelName, core.LabelKind, "strimzi.io/broker-role"))
+	earlier := livePod("c-p-0", func(p *corev1.Pod) { p.Annotations[core.AnnotationRevision] = "r0" })
+	g.Expect(lost(&earlier, &declared)).To(ConsistOf(kafka.LabelCluster, core.LabelName, core.LabelKind))
 }
 
 // The cache has sets without the label of a Kafka, because those of the operator are known by their owner. Others are nobody's.
