@@ -48,7 +48,7 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 }
 
 // keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka, as one that the user supplies does: its
-// Secrets still belong to the Kafka if the operator made them before. An owner that the user set stays. A Kafka without a spec says neither.
+// Secrets still belong to the Kafka if the operator made them before. Owners that the user set stay. A Kafka without a spec says neither.
 func (p *pass) keepsCA(secret *corev1.Secret) bool {
 	var config pki.CAConfig
 	switch name := p.kafka.Name; secret.Name {

@@ -168,7 +168,8 @@ func TestAPauseIsShownThoughAVolumeCantBeProtected(t *testing.T) {
 		}})
 	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
 	pass := func() reconcile.Result {
-		result, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+		key := types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}
+		result, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 		w.Expect(err).NotTo(HaveOccurred())
 		return result
 	}
