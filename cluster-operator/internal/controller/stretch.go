@@ -221,7 +221,8 @@ func (p *pass) writeAnchors(ctx context.Context) error {
 	if err := p.writeOwner(ctx); err != nil {
 		return err
 	}
-	p.record.Claiming = p.record.Claiming || p.record.Kafka != p.kafka.UID
+	// A Kafka that runs has its clusters already, and must not wait for all of them.
+	p.record.Claiming = p.record.Claiming || p.record.Kafka != p.kafka.UID && len(p.known()) == 0
 	if err := p.writeRecord(ctx); err != nil {
 		return err
 	}

@@ -441,3 +441,15 @@ func TestAKafkaThatLosesItsFirstRaceMakesNothing(t *testing.T) {
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 	g.Expect(h.recorded()).NotTo(ContainSubstring("claiming"))
 }
+
+func TestAKafkaThatRunsIsNotClaimedAgain(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, keptCAs)
+	h.again()
+	h.refuse("east", anchorKey, errors.New("no quorum"))
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("no quorum")))
+	h.leader().links["east"].lost = true
+	h.rest()
+	g.Expect(h.servers[0].objects).To(HaveKey(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-central"}))
+}
