@@ -52,11 +52,23 @@ func (p *pass) openAll(ctx context.Context) []*site {
 		opened = append(opened, sites[i])
 	}
 	for id := range p.record.Clusters {
-		if concerned[id] {
+		if concerned[id] && p.onlyClaimed(id) {
+			delete(p.record.Clusters, id)
+		} else if concerned[id] {
 			p.lose(id, clusters.Status{}, errors.New("the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))
 		}
 	}
 	return opened
+}
+
+// onlyClaimed reports whether a Kubernetes cluster, of which no pool wants anything any more, can hold nothing but an anchor.
+func (p *pass) onlyClaimed(cluster string) bool {
+	for _, pool := range p.pools {
+		if p.target(pool) == cluster {
+			return false
+		}
+	}
+	return p.record.Claiming && p.kafka.DeletionTimestamp == nil && len(p.record.Clusters[cluster].Volumes) == 0
 }
 
 // anchoredClusters returns the Kubernetes clusters with an anchor of this Kafka, or of an earlier one of its name here, as far as caches

@@ -453,3 +453,26 @@ func TestAKafkaThatRunsIsNotClaimedAgain(t *testing.T) {
 	h.rest()
 	g.Expect(h.servers[0].objects).To(HaveKey(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-central"}))
 }
+
+func TestAKubernetesClusterThatWasToBeClaimedIsLeftOut(t *testing.T) {
+	g := NewWithT(t)
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	h.must(h.k8s.Create(t.Context(), k))
+	for _, id := range []string{"central", "east", "west"} {
+		h.targets[id] = id
+		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
+	}
+	h.refuse("west", anchorKey, errors.New("no quorum"))
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.recorded()).To(ContainSubstring("claiming"))
+	h.unlist("west")
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", ContainSubstring("'west': the cluster is no longer configured")))
+
+	h.must(h.k8s.Delete(t.Context(), h.object(facts.Key{Kind: "KafkaNodePool", Name: "west"}).DeepCopyObject().(*v1.KafkaNodePool)))
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	g.Expect(h.recorded()).NotTo(Or(ContainSubstring("claiming"), ContainSubstring(`"west"`)))
+}
