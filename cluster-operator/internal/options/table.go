@@ -81,7 +81,8 @@ func (o *Options) made() []settings.Setting {
 			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. `own` is `roller` in the operator's " +
 				"own namespace; `none` creates no Roles."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
-			Doc: "The namespace of the operator's pods, for NetworkPolicies."},
+			Doc: "The namespace of the operator's pods, for NetworkPolicies. The operator's Lease is there, too, here and in remote clusters, " +
+				"and what the settings of stretched Kafkas name."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE_LABELS", DefaultDoc: "none", Parse: settings.Into(&o.OperatorLabels, settings.ParseSelector),
 			Doc: "The labels that select that namespace in NetworkPolicies, as comma-separated `key=value` pairs. Without it, they admit any " +
 				"namespace."},
