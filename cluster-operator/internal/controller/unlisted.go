@@ -9,7 +9,6 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -78,7 +77,7 @@ func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 		}
 	}
 	for _, used := range p.kafka.Status.KafkaNodePools {
-		if pool := p.pools[used.Name]; pool != nil && pool.Status.LabelSelector != "" || p.input.Stretch != nil && p.usurped(s, used.Name) {
+		if pool := p.pools[used.Name]; pool != nil && pool.Status.LabelSelector != "" {
 			continue
 		}
 		if s.cluster != topology.Home { // volumes of an earlier Kafka may be there: the record tells
@@ -101,13 +100,6 @@ func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
 		}
 	}
 	return nodes
-}
-
-// usurped reports whether the name of a pool's StrimziPodSet is somebody else's: a KafkaNodePool that is created again could not bring its
-// nodes back.
-func (p *pass) usurped(s *site, pool string) bool {
-	set := s.facts.Objects[facts.Key{Kind: "StrimziPodSet", Name: p.kafka.Name + "-" + pool}]
-	return set != nil && !s.applier.Owns(set)
 }
 
 // knownIDs returns the ids in a pool's status, none if the status is about another Kafka.
