@@ -61,42 +61,49 @@ func (p *pass) findUnlisted() []topology.Node {
 // madeIn returns nodes that exist in a Kubernetes cluster but are in no StrimziPodSet, and adds them to known: nodes in the status of their
 // pool, and nodes of pools that were deleted, or created again and have no status yet.
 func (p *pass) madeIn(s *site, known map[int32]bool) (nodes []topology.Node) {
-	add := func(pool string, id int32, roles topology.Roles) {
-		n := topology.Node{ID: id, Pool: pool, Cluster: s.cluster}
-		if known[id] {
+	add := func(n topology.Node) {
+		if n.Cluster = s.cluster; known[n.ID] {
 			return
 		}
-		if made, found := p.rolesMade(s, p.podName(n), roles); found {
-			known[id], n.Roles = true, made
+		if made, found := p.rolesMade(s, p.podName(n), n.Roles); found {
+			known[n.ID], n.Roles = true, made
 			nodes = append(nodes, n)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
 		for _, id := range p.knownIDs(p.pools[name]) {
-			add(name, id, rolesOf(p.pools[name].Status.Roles))
+			add(topology.Node{ID: id, Pool: name, Roles: rolesOf(p.pools[name].Status.Roles)})
 		}
 	}
 	for _, used := range p.kafka.Status.KafkaNodePools {
-		if pool := p.pools[used.Name]; pool != nil && pool.Status.LabelSelector != "" {
-			continue
-		}
-		if s.cluster != topology.Home { // volumes of an earlier Kafka may be there: the record tells
-			for _, n := range p.record.Clusters[s.cluster].Nodes {
-				if n.Pool == used.Name {
-					add(n.Pool, n.ID, n.Roles)
-				}
-			}
-			continue
-		}
-		for name, pod := range s.facts.Pods {
-			if id, ok := podset.NodeID(name); ok && pod.Labels[podset.LabelPoolName] == used.Name {
-				add(used.Name, id, topology.Roles{})
+		if pool := p.pools[used.Name]; pool == nil || pool.Status.LabelSelector == "" {
+			for _, n := range p.tracesOf(s, used.Name) {
+				add(n)
 			}
 		}
-		for _, v := range s.facts.Volumes(p.kafka.Name) {
-			if v.Pool == used.Name {
-				add(used.Name, v.Node, topology.Roles{Broker: true}) // so that it is asked what the node holds
+	}
+	return nodes
+}
+
+// tracesOf returns the nodes that a pool without a status seems to have, with the roles that are known. In another Kubernetes cluster,
+// volumes of an earlier Kafka may be there, so the record tells.
+func (p *pass) tracesOf(s *site, pool string) (nodes []topology.Node) {
+	if s.cluster != topology.Home {
+		for _, n := range p.record.Clusters[s.cluster].Nodes {
+			if n.Pool == pool {
+				nodes = append(nodes, topology.Node{ID: n.ID, Pool: pool, Roles: n.Roles})
 			}
+		}
+		return nodes
+	}
+	for name, pod := range s.facts.Pods {
+		if id, ok := podset.NodeID(name); ok && pod.Labels[podset.LabelPoolName] == pool {
+			nodes = append(nodes, topology.Node{ID: id, Pool: pool})
+		}
+	}
+	for _, v := range s.facts.Volumes(p.kafka.Name) {
+		if v.Pool == pool { // a broker, so that it is asked what the node holds
+			nodes = append(nodes, topology.Node{ID: v.Node, Pool: pool, Roles: topology.Roles{Broker: true}})
 		}
 	}
 	return nodes
