@@ -28,4 +28,19 @@ var _ = Describe("A KafkaTopic for a topic of Kafka's own", func() {
 		update(kt, unmanaged())
 		expectCondition(kt, "Unmanaged=True")
 	})
+
+	It("is created as Kafka creates it, and stays when it is deleted", func() {
+		const transactions = "__transaction_state"
+		ns := newNamespace()
+		start(clusterA, never, ns)
+		kt := create(ns, "transactions", topicName(transactions))
+		tells(kt, "Ready=True")
+		made := clusterA.state(transactions)
+		Expect(made.partitions).To(Equal(1), "transaction.state.log.num.partitions")
+		Expect(made.config).To(And(HaveKeyWithValue("cleanup.policy", "compact"), HaveKeyWithValue("compression.type", "uncompressed"),
+			HaveKeyWithValue("unclean.leader.election.enable", "false"), HaveKeyWithValue("min.insync.replicas", "1")))
+		remove(kt)
+		gone(kt)
+		clusterA.keeps(transactions, made)
+	})
 })
