@@ -101,7 +101,7 @@ func (r *round) witness() {
 	case r.s.Quorum.IsKnown():
 		p.Leaderless = time.Time{}
 	}
-	if r.s.At.Sub(p.Witnessed) > unwatched/2 { // not in each look: each would write the progress
+	if r.s.At.Sub(p.Witnessed) > unwatched/6 { // not in each look: each would write the progress
 		p.Witnessed = r.s.At
 	}
 }

@@ -142,16 +142,13 @@ func (m *memory) recall(now time.Time, within, shared time.Duration, nodes []rol
 	return r
 }
 
-// mostHidden is how long a broker's hidden topics are recalled at most: then somebody may have granted the right to see them.
-const mostHidden = 5 * time.Minute
-
 // recallHidden returns which brokers had hidden topics. A look checks only a few brokers, so that the maximum age grows with the number of
 // brokers that have some: otherwise the looks would check the first ones again before they come to the last.
 func (m *memory) recallHidden(now time.Time, within time.Duration, nodes []roller.Node) map[roller.NodeID]string {
 	found := map[roller.NodeID]string{}
 	for _, n := range nodes {
 		h, is := m.hidden[n.ID]
-		if is && h.instance == n.Instance.Or("") && now.Sub(h.at) <= min(RecallOf(within, len(m.hidden)), mostHidden) {
+		if is && h.instance == n.Instance.Or("") && now.Sub(h.at) <= RecallOf(within, len(m.hidden)) {
 			found[n.ID] = h.why
 		}
 	}
