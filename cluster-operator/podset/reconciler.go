@@ -53,12 +53,6 @@ type Recorder interface {
 	Normal(regarding runtime.Object, reason, action, note string)
 }
 
-// Strimzi's operator puts this label on the sets that it follows itself.
-const (
-	labelManagedBy = "app.kubernetes.io/managed-by"
-	strimzi        = "strimzi-cluster-operator"
-)
-
 func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
 	if ownership.Copy(set, kind) {
 		return false // it lists the pods of another set
@@ -66,7 +60,7 @@ func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
 	if r.Follows != nil {
 		return r.Follows(set)
 	}
-	return set.Labels[labelManagedBy] != strimzi
+	return set.Labels[core.LabelManagedBy] != core.ManagedByStrimzi
 }
 
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch

@@ -170,7 +170,8 @@ func TestNotFollowed(t *testing.T) {
 	w := newWorld(t)
 	w.start()
 	set := testSet("c-p-0")
-	set.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "c-p", Labels: map[string]string{labelManagedBy: strimzi}}
+	set.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "c-p",
+		Labels: map[string]string{core.LabelManagedBy: core.ManagedByStrimzi}}
 	w.Expect(w.admin.Create(t.Context(), set)).To(Succeed())
 	copied := testSet("c-q-0")
 	copied.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "copy",

@@ -30,13 +30,13 @@ func (w *world) balance(names ...string) {
 	}
 }
 
-// newBalanced returns a world with a Kafka of one node that runs with a load balancer.
-func newBalanced(t *testing.T) *world {
+// newBalanced returns a world with a Kafka that runs with a load balancer.
+func newBalanced(t *testing.T, nodes int32) *world {
 	w := newWorld(t)
 	k := newKafka()
 	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
 		v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
-	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.create(k, nodePool("pool", nodes, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	w.balance()
 	w.reconcile()
@@ -46,7 +46,7 @@ func newBalanced(t *testing.T) *world {
 }
 
 func TestANodeKeepsItsListenerThoughServiceAndConfigMapAreDeleted(t *testing.T) {
-	w := newBalanced(t)
+	w := newBalanced(t, 1)
 	const advertised = "my-cluster-pool-out-0.example.com"
 	w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring(advertised))
 	pods, secret := w.pods("pool"), &corev1.Secret{}
@@ -70,16 +70,7 @@ func TestANodeKeepsItsListenerThoughServiceAndConfigMapAreDeleted(t *testing.T) 
 
 // A request to restart waits for the node that is kept, and restarts no other one again and again meanwhile.
 func TestARestartIsAskedForOnceThoughANodeIsKept(t *testing.T) {
-	w := newWorld(t)
-	k := newKafka()
-	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
-		v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
-	w.create(k, nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
-	w.reconcile()
-	w.balance()
-	w.reconcile()
-	w.start("pool")
-	w.reconcile()
+	w := newBalanced(t, 2)
 	before := w.pods("pool")
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.Service{ObjectMeta: w.named("my-cluster-pool-out-0")})).To(Succeed())
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-pool-0")})).To(Succeed())
@@ -102,7 +93,7 @@ func TestARestartIsAskedForOnceThoughANodeIsKept(t *testing.T) {
 
 // A pod that is created again can't start without its ConfigMap.
 func TestANodeThatDoesNotRunGetsItsConfigMapAtOnce(t *testing.T) {
-	w := newBalanced(t)
+	w := newBalanced(t, 1)
 	pod := &corev1.Pod{}
 	w.get(pod, "my-cluster-pool-0")
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.Service{ObjectMeta: w.named("my-cluster-pool-out-0")})).To(Succeed())

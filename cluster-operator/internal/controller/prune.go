@@ -161,7 +161,5 @@ func claimsOf(pod *corev1.Pod) (names []string) {
 }
 
 func mounts(pod *corev1.Pod, claim string) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim
-	})
+	return slices.Contains(claimsOf(pod), claim)
 }

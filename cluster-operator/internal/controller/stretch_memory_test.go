@@ -406,8 +406,8 @@ func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {
 	NewWithT(t).Expect(found).To(ContainSubstring("is listed twice"))
 }
 
-func TestAKafkaThatLosesItsFirstRaceMakesNothing(t *testing.T) {
-	g := NewWithT(t)
+// newInThree returns a history with a Kafka with a node in each of three Kubernetes clusters, before the first pass.
+func newInThree(t *testing.T) *stretched {
 	h := newStretched(newHistory(t, 1))
 	k := stretchedKafka()
 	k.Namespace = historyNamespace
@@ -416,6 +416,12 @@ func TestAKafkaThatLosesItsFirstRaceMakesNothing(t *testing.T) {
 		h.targets[id] = id
 		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
 	}
+	return h
+}
+
+func TestAKafkaThatLosesItsFirstRaceMakesNothing(t *testing.T) {
+	g := NewWithT(t)
+	h := newInThree(t)
 	east := h.leader().links["east"]
 	live := east.live
 	h.refuse("east", anchorKey, errors.New("no quorum"))
@@ -456,14 +462,7 @@ func TestAKafkaThatRunsIsNotClaimedAgain(t *testing.T) {
 
 func TestAKubernetesClusterThatWasToBeClaimedIsLeftOut(t *testing.T) {
 	g := NewWithT(t)
-	h := newStretched(newHistory(t, 1))
-	k := stretchedKafka()
-	k.Namespace = historyNamespace
-	h.must(h.k8s.Create(t.Context(), k))
-	for _, id := range []string{"central", "east", "west"} {
-		h.targets[id] = id
-		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
-	}
+	h := newInThree(t)
 	h.refuse("west", anchorKey, errors.New("no quorum"))
 	_, _ = h.pass(h.leader(), -1)
 	g.Expect(h.recorded()).To(ContainSubstring("claiming"))
