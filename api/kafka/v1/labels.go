@@ -38,6 +38,10 @@ const (
 	// AnnotationTargetCluster names, on every KafkaNodePool of such a Kafka, the Kubernetes cluster that the pool's nodes run in.
 	AnnotationTargetCluster = "strimzi.io/stretch-cluster-alias"
 
+	// AnnotationStretchRack, on such a Kafka object, is StretchRackZone or StretchRackAliasZone. Without it, a broker's rack is the id of its
+	// Kubernetes cluster, or what .spec.kafka.rack says.
+	AnnotationStretchRack = "strimzi.io/stretch-rack"
+
 	// AnnotationOwnerEpoch counts, on such a Kafka object, the holders of the owner that ownership.MarkID names. The operator writes both
 	// before it makes anything in another Kubernetes cluster.
 	AnnotationOwnerEpoch = "strimzi.io/owner-epoch"
@@ -48,6 +52,15 @@ const (
 
 	// FinalizerStretch keeps such a Kafka object until nothing is left of it in other Kubernetes clusters.
 	FinalizerStretch = "strimzi.io/stretch-cluster"
+)
+
+// Values of AnnotationStretchRack. Source: this project.
+const (
+	// StretchRackZone makes a broker's rack the zone of its Kubernetes node: the value of the label .spec.kafka.rack.topologyKey,
+	// topology.kubernetes.io/zone by default.
+	StretchRackZone = "zone"
+	// StretchRackAliasZone puts the id of the Kubernetes cluster and a hyphen before the zone.
+	StretchRackAliasZone = "alias-zone"
 )
 
 // Annotations that users set on a KafkaNodePool. Each is a list of ids and ranges of ids: [0,1,10-20,50-30].

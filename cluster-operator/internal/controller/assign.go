@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -105,10 +106,11 @@ func (p *pass) warnOfPlacement() {
 				"stops. Spread the controllers evenly over at least three clusters", in[cluster], len(controllers), p.clusterID(cluster)))
 		}
 	}
-	if rack := p.kafka.Spec.Kafka.Rack; rack != nil {
+	if rack := p.kafka.Spec.Kafka.Rack; rack != nil && p.kafka.Annotations[v1.AnnotationStretchRack] == "" {
 		p.warn("StretchRack", fmt.Sprintf("Kafka spreads replicas over the values of %s (.spec.kafka.rack) and not over the Kubernetes "+
 			"clusters: if two clusters have the same value, all replicas of a partition may be in one cluster. Give each cluster its own "+
-			"values, or remove .spec.kafka.rack", rack.TopologyKey))
+			"values, or remove .spec.kafka.rack. If that is wanted, annotate the Kafka with %s", cmp.Or(rack.TopologyKey, rack.EnvVarName),
+			v1.AnnotationStretchRack))
 	}
 }
 

@@ -38,6 +38,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 	"github.com/kafka-operators/kafka-operators/clusters"
@@ -1304,6 +1305,54 @@ func TestWhatMakesTheLossOfAKubernetesClusterAnOutageIsNamed(t *testing.T) {
 		And(HaveField("Reason", "QuorumTopology"), HaveField("Message", HavePrefix("2 of 3 controllers are in cluster 'east'"))),
 		And(HaveField("Reason", "StretchRack"), HaveField("Message", ContainSubstring("topology.kubernetes.io/zone")))))
 	w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Message", HavePrefix("1 of 3 controllers"))))
+}
+
+func TestRacksOfAStretchedKafka(t *testing.T) {
+	zones := &v1.Rack{TopologyKey: "topology.kubernetes.io/zone"}
+	room := &v1.Rack{TopologyKey: "example.com/room"}
+	const file = "${strimzidir:/opt/kafka/placement:rack}"
+	for _, c := range []struct {
+		name, annotation string
+		rack             *v1.Rack
+		want             string
+		waits            []string
+	}{
+		{name: "the Kubernetes cluster by default", want: "east"},
+		{name: "spec.kafka.rack", rack: room, want: file, waits: []string{room.TopologyKey}},
+		{name: "zone", annotation: v1.StretchRackZone, want: file, waits: []string{zones.TopologyKey}},
+		{name: "zone, of another label", annotation: v1.StretchRackZone, rack: room, want: file, waits: []string{room.TopologyKey}},
+		{name: "alias-zone", annotation: v1.StretchRackAliasZone, want: "east-" + file, waits: []string{zones.TopologyKey}},
+		{name: "alias-zone, of an environment variable", annotation: v1.StretchRackAliasZone,
+			rack: &v1.Rack{Type: v1.RackEnvironmentVariable, EnvVarName: "RACK"}, want: "east-${strimzienv:RACK}"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			k := stretchedKafka()
+			k.Spec.Kafka.Rack = c.rack
+			if c.annotation != "" {
+				k.Annotations[v1.AnnotationStretchRack] = c.annotation
+			}
+			w.create(k, poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+			w.settle()
+			w.Expect(w.setting("east", "my-cluster-b-1", "broker.rack")).To(Equal(c.want))
+			set := &podset.StrimziPodSet{}
+			w.in("east", set, "my-cluster-b")
+			pods, err := set.DesiredPods()
+			w.Expect(err).NotTo(HaveOccurred())
+			facts, err := placement.Missing(&pods[0])
+			w.Expect(err).NotTo(HaveOccurred())
+			var waits []string
+			for _, f := range facts {
+				waits = append(waits, f.Label)
+			}
+			w.Expect(waits).To(Equal(c.waits))
+			warns := ContainElement(HaveField("Reason", "StretchRack"))
+			if c.rack == nil || c.annotation != "" {
+				warns = Not(warns)
+			}
+			w.Expect(w.kafka().Status.Conditions).To(warns)
+		})
+	}
 }
 
 func TestAStretchedKafkaMayBeInTheCentralKubernetesClusterAlone(t *testing.T) {

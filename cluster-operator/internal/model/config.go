@@ -125,8 +125,8 @@ func (c *cluster) serverConfig(n topology.Node) properties {
 	c.authorization(&p)
 	switch {
 	case !n.Roles.Broker:
-	case c.spec().Rack != nil:
-		p.set("broker.rack", c.rack())
+	case rackOf(c.Kafka) != nil:
+		p.set("broker.rack", c.rackPrefix(n)+rackSource(rackOf(c.Kafka)))
 	case c.stretched():
 		p.set("broker.rack", c.Stretch.id(n)) // replicas are spread over the Kubernetes clusters
 	}
@@ -228,14 +228,6 @@ func (c *cluster) authorization(p *properties) {
 		supers = append(supers, "User:"+user)
 	}
 	p.set("super.users", strings.Join(supers, ";"))
-}
-
-// rack is where the node finds its rack: in a file that follows the pod's annotation, or in its environment.
-func (c *cluster) rack() string {
-	if r := c.spec().Rack; r.Type == v1.RackEnvironmentVariable {
-		return "${strimzienv:" + r.EnvVarName + "}"
-	}
-	return inFile(placementDir, "rack")
 }
 
 // configProviders makes environment variables and files below /opt/kafka usable in values (KIP-297).

@@ -253,7 +253,7 @@ func (c *cluster) podInputsOf(n topology.Node, restartedAt string, labels map[st
 	}{
 		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.startInputs(n, metadata),
 		c.resources(n.Pool),
-		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, s.Rack,
+		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, rackOf(c.Kafka),
 		s.MetricsConfig, labels, c.certificatesOf(n), c.initInputs(n),
 	})
 }
@@ -292,7 +292,7 @@ func (c *cluster) configInputsOf(n topology.Node, config map[string]v1.ConfigVal
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
-	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, s.Rack, c.sizeless(n.Pool), logging, metrics,
+	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, rackOf(c.Kafka), c.sizeless(n.Pool), logging, metrics,
 		c.ClusterID, metadata, c.Version, c.stretchInputs(n), cordoned})
 }
 
@@ -301,13 +301,15 @@ type stretchInputs struct {
 	// Cluster is the default of the rack.
 	Cluster string
 	Peers   map[string]Endpoint
+	// RackPrefix is what comes before the rack.
+	RackPrefix string `json:",omitempty"`
 }
 
 func (c *cluster) stretchInputs(n topology.Node) *stretchInputs {
 	if !c.stretched() {
 		return nil
 	}
-	return &stretchInputs{c.Stretch.id(n), c.Stretch.Peers[n.ID]}
+	return &stretchInputs{c.Stretch.id(n), c.Stretch.Peers[n.ID], c.rackPrefix(n)}
 }
 
 // identity is a node without what is not its own.

@@ -17,7 +17,7 @@ func Placement(kafka *v1.Kafka, n topology.Node) []placement.Fact {
 		return nil
 	}
 	var facts []placement.Fact
-	if r := kafka.Spec.Kafka.Rack; r != nil && r.Type != v1.RackEnvironmentVariable {
+	if r := rackOf(kafka); r != nil && r.Type != v1.RackEnvironmentVariable {
 		facts = append(facts, placement.Fact{File: "rack", Annotation: placement.AnnotationRack, Label: r.TopologyKey})
 	}
 	for _, l := range kafka.Spec.Kafka.Listeners {

@@ -309,7 +309,7 @@ func (c *cluster) containerSecurity(template *corev1.SecurityContext) *corev1.Se
 
 // affinity keeps brokers off Kubernetes nodes whose rack is unknown.
 func (c *cluster) affinity(n topology.Node, t v1.PodTemplate) *corev1.Affinity {
-	r := c.spec().Rack
+	r := rackOf(c.Kafka)
 	if !n.Roles.Broker || r == nil || r.Type == v1.RackEnvironmentVariable {
 		return t.Affinity
 	}

@@ -84,6 +84,20 @@ func (f *findings) stretch() {
 	if f.Clusters != nil {
 		f.moved(stretched)
 	}
+	f.stretchRack(stretched)
+}
+
+// stretchRack checks what the user says of the racks of a stretched Kafka's brokers.
+func (f *findings) stretchRack(stretched bool) {
+	switch value := f.Kafka.Annotations[v1.AnnotationStretchRack]; {
+	case value == "":
+	case value != v1.StretchRackZone && value != v1.StretchRackAliasZone:
+		f.invalid("StretchRack", "annotation %s is %q. Set it to %s or %s, or remove it", v1.AnnotationStretchRack, value, v1.StretchRackZone,
+			v1.StretchRackAliasZone)
+	case !stretched:
+		f.warn("StretchRackUnused", v1.ReasonInvalidConfiguration, "Annotation %s has no effect: the Kafka is not stretched over several "+
+			"Kubernetes clusters. Its racks are those of .spec.kafka.rack", v1.AnnotationStretchRack)
+	}
 }
 
 // NotConfigured is the message of a Kafka that is stretched where the operator has no settings for that. Source: the proposal of stretch

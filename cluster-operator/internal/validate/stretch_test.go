@@ -114,3 +114,38 @@ func TestAClusterThatIsNotConfiguredAnyMoreIsNotWrong(t *testing.T) {
 	g.Expect(Validate(in).Errors).To(ContainElement(HaveField("Message", ContainSubstring(
 		"not configured: cluster-north. Valid cluster IDs are: cluster-central, cluster-east. Please"))))
 }
+
+func TestTheRacksOfAStretchedKafka(t *testing.T) {
+	for _, c := range []struct{ stretched, rack, invalid, warning string }{
+		{"true", "", "", ""},
+		{"true", "zone", "", ""},
+		{"true", "alias-zone", "", ""},
+		{"true", "Zone", `annotation strimzi.io/stretch-rack is "Zone". Set it to zone or alias-zone, or remove it`, ""},
+		{"", "zones", `annotation strimzi.io/stretch-rack is "zones". Set it to zone or alias-zone, or remove it`, ""},
+		{"", "zone", "", "Annotation strimzi.io/stretch-rack has no effect: the Kafka is not stretched over several Kubernetes clusters. " +
+			"Its racks are those of .spec.kafka.rack"},
+	} {
+		t.Run(c.stretched+" "+c.rack, func(t *testing.T) {
+			in := input(t, "")
+			in.Kafka.Annotations = map[string]string{v1.AnnotationStretch: c.stretched, v1.AnnotationStretchRack: c.rack}
+			in.Clusters = &Clusters{Central: "cluster-central"}
+			if c.stretched != "" {
+				for _, p := range in.Pools {
+					p.Annotations = map[string]string{v1.AnnotationTargetCluster: "cluster-central"}
+				}
+			}
+			got := Validate(in)
+			g := NewWithT(t)
+			g.Expect(messages(got.Errors)).To(Equal(c.invalid))
+			g.Expect(messages(got.Warnings)).To(ContainSubstring(c.warning))
+		})
+	}
+}
+
+func messages(problems []Problem) string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.Message)
+	}
+	return strings.Join(all, "\n")
+}
