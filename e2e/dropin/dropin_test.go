@@ -27,6 +27,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
 )
@@ -36,6 +37,8 @@ type deployment struct {
 	args  []string
 	env   map[string]string
 	rules []rbacv1.PolicyRule
+	// tls connects it to a real Kafka with TLS client authentication.
+	tls bool
 }
 
 const startScript = "/opt/strimzi/bin/topic_operator_run.sh"
@@ -57,13 +60,16 @@ var deployments = map[string]deployment{
 			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/finalizers"}, Verbs: []string{"update"}},
 		},
 	},
-	// The container as Strimzi's cluster operator sets it up in the Entity Operator's pod, but without TLS, which needs Kafka's certificates.
-	// The cluster operator passes on its feature gates, and settings for Cruise Control if there is one.
+	// The container as Strimzi's cluster operator sets it up in the Entity Operator's pod: it reads its certificate and Kafka's authorities from
+	// the Secrets of the cluster. The cluster operator passes on its feature gates, and settings for Cruise Control if there is one.
 	"entity operator": {
 		args: []string{startScript},
 		env: map[string]string{
 			"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster", "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "120000",
-			"STRIMZI_SECURITY_PROTOCOL": "PLAINTEXT", "STRIMZI_TLS_ENABLED": "true", "STRIMZI_GC_LOG_ENABLED": "false",
+			"STRIMZI_SECURITY_PROTOCOL": "SSL", "STRIMZI_TLS_ENABLED": "true", "STRIMZI_GC_LOG_ENABLED": "false",
+			"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "my-cluster-cluster-ca-cert",
+			"STRIMZI_TLS_SECRET_NAME":               "my-cluster-entity-topic-operator-certs",
+			"STRIMZI_TLS_KEY_NAME":                  "entity-operator.key", "STRIMZI_TLS_CERT_NAME": "entity-operator.crt",
 			"STRIMZI_FEATURE_GATES":          "+ServerSideApplyPhase1,-UseConnectBuildWithBuildah",
 			"STRIMZI_CRUISE_CONTROL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_RACK_ENABLED": "false",
 			"STRIMZI_CRUISE_CONTROL_HOSTNAME": "my-cluster-cruise-control.kafka.svc",
@@ -79,6 +85,7 @@ var deployments = map[string]deployment{
 			{APIGroups: []string{""}, Resources: []string{"secrets"},
 				Verbs: []string{"get", "list", "watch", "create", "delete", "patch", "update"}},
 		},
+		tls: true,
 	},
 }
 
@@ -90,17 +97,21 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(brokers.Close)
 	for name, d := range deployments {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "dropin-"}}
 			g.Expect(admin.Create(t.Context(), ns)).To(Succeed())
-			p := startProgram(t, program, server, admin, ns.Name, brokers.Bootstrap(), d)
+			var bootstrap []string
+			if d.tls {
+				bootstrap = startSecured(t, admin, ns.Name)
+			} else {
+				brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
+				g.Expect(err).NotTo(HaveOccurred())
+				t.Cleanup(brokers.Close)
+				bootstrap = brokers.Bootstrap()
+			}
+			p := startProgram(t, program, server, admin, ns.Name, bootstrap, d)
 
 			kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: ns.Name,
 				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
@@ -122,6 +133,31 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 			g.Expect(p.log.String()).To(ContainSubstring("Released a KafkaTopic because its namespace is being deleted; its topic stays in Kafka"))
 		})
 	}
+}
+
+// startSecured starts Apache Kafka, which requires certificates of its clients, and creates the Secrets that Strimzi's cluster operator makes
+// for its topic operator. It returns the addresses.
+func startSecured(t *testing.T, admin client.Client, namespace string) []string {
+	t.Helper()
+	g := NewWithT(t)
+	if err := realkafka.Available(t.Context()); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	kafka, err := realkafka.Start(t.Context(), realkafka.Options{Brokers: 1, TLS: &realkafka.TLS{ClientAuth: "required"}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(kafka.Close()).To(Succeed()) })
+	user := kafka.ClientCertificate()
+	for name, data := range map[string]map[string][]byte{
+		"my-cluster-cluster-ca-cert":             {"ca.crt": kafka.Authority().PEM(), "ca.p12": []byte("binary"), "ca.password": []byte("secret")},
+		"my-cluster-entity-topic-operator-certs": {"entity-operator.crt": user.Cert, "entity-operator.key": user.Key},
+	} {
+		g.Expect(admin.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})).
+			To(Succeed())
+	}
+	return kafka.TLSBootstrap()
 }
 
 func startServer(t *testing.T) (*envtest.Environment, client.Client) {
