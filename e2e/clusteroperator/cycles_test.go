@@ -48,8 +48,18 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 			k.patch("kafka", k.name, `{"spec":{"kafka":{"version":"4.2.0"}}}`)
 			k.runs("4.2.0", "4.2-IV1")
 		})
-		k.through("an upgrade, the metadata included", func() {
+		k.through("an upgrade, the metadata included, with a machine's power cut in the middle", func() {
+			before := k.readyPods(Default)
 			k.patch("kafka", k.name, `{"spec":{"kafka":{"version":"4.3.1","metadataVersion":null}}}`)
+			Eventually(func(g Gomega) {
+				g.Expect(k.readyPods(g)).To(And(HaveLen(k.nodes), Not(Equal(before))), "some nodes run the new version")
+			}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
+			lost := home.Nodes()[1]
+			Expect(lost.PowerOff(ctx)).To(Succeed())
+			Eventually(func(g Gomega) { g.Expect(len(k.readyPods(g))).To(BeNumerically("<=", k.nodes-2)) }).
+				Should(Succeed(), func() string { return said(k.namespace) })
+			Expect(k.object(Default).Status.KafkaMetadataVersion).To(Equal("4.2-IV1"), "old nodes could not read newer metadata")
+			Expect(lost.PowerOn()).To(Succeed())
 			k.runs("4.3.1", "4.3-IV0")
 		})
 	})
