@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +32,7 @@ const listedIndex = "spec.pods.name"
 
 // SetupWithManager makes the manager run the reconciler. It watches StrimziPodSets and pods.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
+	options.RateLimiter = retries()
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &core.StrimziPodSet{}, listedIndex, listedNames); err != nil {
 		return fmt.Errorf("index StrimziPodSets by their pods: %w", err)
 	}
@@ -38,6 +41,17 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			pauseChanged()))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(podChanged())).
 		Complete(r)
+}
+
+// A set whose pods can't be created is tried again after firstRetry, and then ever later, but not later than after longestRetry: nothing
+// reports that a quota has room again, or that a webhook answers.
+const (
+	firstRetry   = 5 * time.Millisecond
+	longestRetry = 30 * time.Second
+)
+
+func retries() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, longestRetry)
 }
 
 // listedNames are the names of the pods that a set lists.

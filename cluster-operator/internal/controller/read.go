@@ -155,7 +155,7 @@ func (p *pass) identify() error {
 	for _, s := range p.sites {
 		for key, o := range s.facts.Objects {
 			if of := o.GetAnnotations()[model.AnnotationClusterID]; key.Kind == "PersistentVolumeClaim" && of != "" {
-				volumes[of] = key.Name
+				volumes[of] = min(key.Name, cmp.Or(volumes[of], key.Name)) // the same in each pass
 			}
 		}
 	}
