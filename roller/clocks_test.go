@@ -94,6 +94,30 @@ func TestTimeInWhichNobodyLooksIsNoRestart(t *testing.T) {
 	}
 }
 
+// A look may take minutes if a Kubernetes cluster is slow. The roller looks all that time, so evidence counts from look to look.
+func TestLooksThatTakeLongAreNoGap(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, pause time.Duration // how long a look takes, and the pause after it
+		goes         bool
+	}{
+		"slow looks":               {3 * time.Minute, 10 * time.Second, true},
+		"nobody looks in between":  {0, 3 * time.Minute, false},
+		"slow looks, long between": {3 * time.Minute, 2 * time.Minute, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(controller, 3, 4, 5).led(-1)
+			for range 10 {
+				sc.s.Began, sc.s.At = sc.s.At.Add(c.pause), sc.s.At.Add(c.pause+c.takes)
+				sc.s.From = sc.s.At // the last of several observations
+				if sc.step(); len(sc.restarts) > 0 {
+					break
+				}
+			}
+			sc.Expect(len(sc.restarts) > 0).To(Equal(c.goes))
+		})
+	}
+}
+
 // Nor does it take it for the time that a controller has waited: the brokers still restart after the controllers.
 func TestTimeInWhichNobodyLooksIsNoPatience(t *testing.T) {
 	sc := newScene(t).with(controller, 3, 4).with(broker, 0).led(4)

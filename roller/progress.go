@@ -293,7 +293,7 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 			p.Restarted[id] = restartedFor(p.Restarted[id], r.Reasons)
 			next, at := r.after(s, n, policy, a)
 			if at == stageNone {
-				p = p.back(n, r, s.At, policy)
+				p = p.back(s, n, r, policy)
 				continue
 			}
 			p.Restarts[id], stages[id] = next, at
@@ -306,24 +306,24 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 }
 
 // back ends the restart of a node, whose new instance serves. If nobody looked when it came back, it is unknown how long it took.
-func (p Progress) back(n *Node, r Restart, now time.Time, policy Policy) Progress {
-	p.Back = now
-	if r.watched(n, now, policy) {
-		p.took(n.Roles, now.Sub(r.At))
+func (p Progress) back(s *Snapshot, n *Node, r Restart, policy Policy) Progress {
+	p.Back = s.At
+	if r.watched(s, n, policy) {
+		p.took(n.Roles, s.At.Sub(r.At))
 	}
 	if n.Roles.Broker {
-		p.Returned[n.ID] = Return{At: now}
+		p.Returned[n.ID] = Return{At: s.At}
 	}
 	delete(p.Restarts, n.ID)
 	return p
 }
 
 // watched reports whether the last looks may have seen the new instance become ready and catch up: the roller was not off meanwhile.
-func (r Restart) watched(n *Node, now time.Time, policy Policy) bool {
+func (r Restart) watched(s *Snapshot, n *Node, policy Policy) bool {
 	if r.Ready.IsZero() {
-		return now.Sub(n.ReadyChanged) <= unwatched
+		return s.began().Sub(n.ReadyChanged) <= unwatched
 	}
-	return now.Sub(r.Improved) < policy.Stall
+	return s.At.Sub(r.Improved) < policy.Stall
 }
 
 // since returns the time from which the roller waits for a restarted node: its restart or, if the new instance was ready in between,

@@ -14,6 +14,9 @@ type Snapshot struct {
 	At time.Time `json:"at"`
 	// From is when the oldest fact was read on which the safety of a restart depends; zero means At.
 	From time.Time `json:"from,omitzero"`
+	// Began is when the look began that this observation is part of; zero means From. Nobody looked between the end of one look and the
+	// beginning of the next.
+	Began time.Time `json:"began,omitzero"`
 	// Unread explains why Nodes may be incomplete, such as a Kubernetes cluster that can't be read. If it is empty, no StrimziPodSet that
 	// the roller can see lists a node that is not in Nodes, and the node has no pod there. Kafka may still report it (Unseen).
 	Unread string `json:"unread,omitempty"`
@@ -185,6 +188,14 @@ func (s *Snapshot) from() time.Time {
 		return s.At
 	}
 	return s.From
+}
+
+// began returns when the look began.
+func (s *Snapshot) began() time.Time {
+	if s.Began.IsZero() {
+		return s.from()
+	}
+	return s.Began
 }
 
 // Node returns the node with this id, or nil.

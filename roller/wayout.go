@@ -73,13 +73,13 @@ func (r *round) supposed(a *Assessment) string {
 	return ""
 }
 
-// unwatched is the largest gap between two looks after which evidence still counts as continuous.
+// unwatched is the largest gap between two looks, each of which may take longer, after which evidence still counts as continuous.
 const unwatched = time.Minute
 
 // witness records since when there is evidence of such failures. A fact that can't be read neither starts nor ends it.
 func (r *round) witness() {
 	p := &r.progress
-	if r.s.At.Sub(p.Witnessed) > unwatched {
+	if r.s.began().Sub(p.Witnessed) > unwatched {
 		clear(p.Failing)
 		clear(p.Waiting)
 		p.Leaderless = time.Time{}

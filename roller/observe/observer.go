@@ -258,14 +258,20 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 	return found
 }
 
-// unheard is the largest gap between two looks in which a node that answers in neither counts as silent.
+// unheard is the largest gap between two observations in which a node that answers in neither counts as silent.
 const unheard = time.Minute
+
+// attentive reports whether the last observation ended shortly before this one, and the process did not sleep during this one: its three
+// parts, addresses and credentials among them, may take Timeout each.
+func (o *Observer) attentive(seen Seen) bool {
+	return seen.From.Sub(o.listened) <= unheard && seen.At.Round(0).Sub(seen.From.Round(0)) <= 4*o.Timeout
+}
 
 // listen tracks since when nodes have not answered. The time starts again for a new instance, for one that was not asked, and when nobody
 // looked for a while. If no broker answers at all, only those that answered before count: the roller may have the wrong addresses.
 func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time.Time {
 	before := o.silent
-	if seen.At.Sub(o.listened) > unheard {
+	if !o.attentive(seen) {
 		before = nil
 	}
 	o.silent, o.listened = map[roller.NodeID]silence{}, seen.At

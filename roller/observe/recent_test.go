@@ -458,6 +458,26 @@ func TestSilenceIsHeard(t *testing.T) {
 	})
 }
 
+// A look that takes longer than a minute is no time in which nobody looked, unless it takes longer than it may: then the process slept.
+func TestSilenceIsHeardInSlowLooks(t *testing.T) {
+	for takes, heard := range map[time.Duration]bool{2 * time.Minute: true, 8 * time.Hour: false} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newReading(t, 0)
+			r.observer.Timeout = time.Minute
+			r.glance()
+			r.mute(1)
+			before := r.glance()
+			sources := r.observer.Sources
+			r.observer.Sources = func() []observe.Source {
+				<-time.After(takes)
+				return sources()
+			}
+			after := r.glance()
+			r.Expect(after.Node(1).Silent.Equal(before.Node(1).Silent)).To(Equal(heard))
+		})
+	}
+}
+
 // While the roller only awaits a restart, what is not about single nodes is read every five minutes. Verify reads it in any case.
 func TestAGlanceThatAwaitsRestartsReadsLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -64,8 +64,8 @@ func (w *world) newRoll(cluster types.NamespacedName, reports ...engine.Reporter
 		Prober: &observe.Logs{Namespace: cluster.Namespace, Place: w.logsOf},
 	}
 	r.Engine = &engine.Engine{
-		Observe: r.observer.Observe, Glance: r.observer.Glance, Verify: r.observer.Verify, Woken: w.options.Command == "run", Journal: r.journal,
-		Act: act, Policy: w.policy, Reports: reports, Log: log,
+		Observe: r.observer.Observe, Glance: r.observer.Glance, Verify: r.observer.Verify, Longest: w.longestLook(),
+		Woken: w.options.Command == "run", Journal: r.journal, Act: act, Policy: w.policy, Reports: reports, Log: log,
 		Lock: lock,
 	}
 	return r
@@ -102,6 +102,9 @@ func (r *roll) glance(ctx context.Context) (roller.Snapshot, roller.Progress, ro
 	}
 	return s, progress, policy, err
 }
+
+// longestLook returns how long a look may take: two observations, of three parts each.
+func (w *world) longestLook() time.Duration { return 6 * w.options.Timeout }
 
 // policy returns the policy at this moment.
 func (w *world) policy(now time.Time) roller.Policy {

@@ -123,7 +123,7 @@ func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *con
 func (w *world) reconciler() *controller.Reconciler {
 	all := metrics.New(crmetrics.Registry)
 	return &controller.Reconciler{
-		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: 6 * w.options.Timeout,
+		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: w.longestLook(),
 		Record: func(place string, about runtime.Object, reason, action, note string) {
 			w.events.Normal(placed{about, place}, reason, action, note)
 		},

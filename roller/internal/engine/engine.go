@@ -67,6 +67,8 @@ type Engine struct {
 	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions that depend only on
 	// the asked nodes.
 	Verify func(ctx context.Context, asked roller.Asked) roller.Snapshot
+	// Longest is how long a look may take. If it takes longer, the process was suspended, and nobody looked meanwhile.
+	Longest time.Duration
 	// Woken means that a change of a pod triggers a look, so that pods need no short interval.
 	Woken   bool
 	Journal Journal
@@ -191,12 +193,17 @@ func (e *Engine) release(ctx context.Context) {
 // decide glances first. If there is something to do, or configurations are being changed, it decides on facts about these nodes, and those
 // that they depend on, that it reads in this look. Actions on other nodes wait for the next look.
 func (e *Engine) decide(ctx context.Context, progress roller.Progress, paused string) (roller.Snapshot, roller.Decision, roller.Asked) {
+	began := e.now()
 	reading := Reading{
 		Verify: func(asked roller.Asked) *roller.Snapshot {
 			s := e.Verify(ctx, asked)
 			return &s
 		},
 		Step: func(s *roller.Snapshot) roller.Decision {
+			s.Began = began
+			if s.At.Round(0).Sub(began.Round(0)) > e.Longest {
+				s.Began = s.At
+			}
 			policy := e.Policy(s.At)
 			if paused != "" {
 				policy.Paused = paused

@@ -214,3 +214,24 @@ func TestAChangeThatDidNotReachKafkaIsTriedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A slow look is no gap between looks. One in which the process was suspended is.
+func TestASlowLookIsNoGap(t *testing.T) {
+	for takes, noted := range map[time.Duration]bool{3 * time.Minute: true, 8 * time.Hour: false} {
+		b := newBench(t)
+		b.engine.Longest = 6 * time.Minute
+		b.snapshot.Nodes[1].Failing = "it refuses connections"
+		now := noon
+		b.now = func() time.Time { return now }
+		b.engine.Observe = func(context.Context) roller.Snapshot {
+			now = now.Add(takes)
+			b.snapshot.At, b.snapshot.From = now, now.Add(-time.Second)
+			return b.snapshot
+		}
+		for range 2 {
+			_, err := b.engine.Look(t.Context())
+			b.Expect(err).NotTo(HaveOccurred())
+		}
+		b.Expect(b.stored.Failing[1].Before(now)).To(Equal(noted), takes.String())
+	}
+}
