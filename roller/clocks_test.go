@@ -35,7 +35,7 @@ func TestNoTimeOfTheProgressLiesInTheFuture(t *testing.T) {
 		Waiting: map[roller.NodeID]time.Time{5: later}, Alterations: map[roller.NodeID]roller.Alteration{0: {At: later}},
 		Refusals: []brokerconfig.Refusal{{Key: "num.io.threads", Last: later}},
 		Denied:   map[roller.NodeID]roller.Denial{0: {Instance: "first", At: later, Since: later, Times: 1}},
-		Failing:  at, Leaderless: later, Witnessed: later, Back: later,
+		Failing:  at, Leaderless: later, Witnessed: later, Back: later, Elected: later,
 		Returned: map[roller.NodeID]roller.Return{1: {At: later}}, Ring: &roller.Ring{Since: later},
 	}
 	var future func(v reflect.Value, path string) []string
@@ -67,7 +67,7 @@ func TestNoTimeOfTheProgressLiesInTheFuture(t *testing.T) {
 		return all
 	}
 	before := future(reflect.ValueOf(stored), "")
-	sc.Expect(before).To(HaveLen(17), "of all times: %v", before)
+	sc.Expect(before).To(HaveLen(18), "of all times: %v", before)
 	sc.Expect(future(reflect.ValueOf(roller.Step(&sc.s, stored, sc.policy).Progress), "")).To(BeEmpty())
 	sc.Expect(future(reflect.ValueOf(stored), "")).To(Equal(before), "a progress is immutable")
 }

@@ -42,6 +42,8 @@ type Progress struct {
 	Back time.Time `json:"back,omitzero"`
 	// Returned are the brokers that came back, until they lead their preferred partitions.
 	Returned map[NodeID]Return `json:"returned,omitempty"`
+	// Elected is when such brokers were last elected before a restart.
+	Elected time.Time `json:"elected,omitzero"`
 }
 
 // Restart is one restart that has begun.

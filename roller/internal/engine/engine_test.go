@@ -562,3 +562,31 @@ func TestElectionsThatTakeTime(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(30))
 	b.Expect(b.stored.Returned).To(BeEmpty())
 }
+
+// Brokers are back, and each election takes so long that the facts of the restart after it are too old. The restart waits for one election,
+// and not for those of all brokers.
+func TestARestartWaitsForOneElection(t *testing.T) {
+	b := newBench(t)
+	n := b.snapshot.Nodes[0]
+	b.snapshot.Nodes = b.snapshot.Nodes[:1]
+	b.stored.Returned = map[roller.NodeID]roller.Return{}
+	var partitions []roller.Partition
+	for id := roller.NodeID(1); id < 10; id++ {
+		n.ID, n.Revision = id, roller.Known(roller.Revision{Current: "new", Desired: "new"})
+		b.snapshot.Nodes = append(b.snapshot.Nodes, n)
+		ids := []roller.NodeID{id, 100}
+		partitions = append(partitions, roller.Partition{Index: int32(id), Leader: 100, Replicas: ids, ISR: ids})
+		b.stored.Returned[id] = roller.Return{At: noon.Add(-2 * time.Minute)}
+	}
+	b.snapshot.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1), Partitions: partitions}})
+	now := noon
+	b.now = func() time.Time { return now }
+	b.takes = func(roller.Action) { now = now.Add(6 * time.Second) }
+	for range 2 {
+		b.snapshot.At = now
+		_, err := b.engine.Look(t.Context())
+		b.Expect(err).NotTo(HaveOccurred())
+	}
+	b.Expect(b.did).To(HaveExactElements(HaveField("Kind", roller.ActionElectLeaders),
+		And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(0)))))
+}
