@@ -102,3 +102,12 @@ func TestASerialRollIsCheap(t *testing.T) {
 	fmt.Printf("PROOF {\"name\":\"requests of a serial roll\",\"count\":%d,\"violations\":%d,\"seed\":0}\n", f.Requests, violations)
 	g.Expect(f.Requests).To(BeNumerically("<=", 120*n))
 }
+
+// A roller that recalls nothing misses the aim of TestASerialRollIsCheap by far.
+func TestASerialRollIsNotCheapWithoutRecall(t *testing.T) {
+	g := NewWithT(t)
+	const n = 30
+	f, err := Measure(Scale{Brokers: n, PartitionsPerBroker: 5, MaxUnavailable: 1, Restart: 2 * time.Minute, CatchUp: 30 * time.Second})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(f.Requests).To(BeNumerically(">", 2*120*n))
+}
