@@ -44,6 +44,15 @@ func (w *world) addTopic(t Topic) {
 	w.topics = append(w.topics, made)
 }
 
+// limit changes the min.insync.replicas of a topic.
+func (w *world) limit(t *topic, minISR int) {
+	t.minISR = minISR
+	for _, p := range t.partitions {
+		p.hurt = true // restarts that have begun knew another one
+	}
+	w.tell("min.insync.replicas of topic %s is %d", t.name, minISR)
+}
+
 // dropTopic deletes a topic.
 func (w *world) dropTopic(t *topic) {
 	w.topics = slices.DeleteFunc(w.topics, func(o *topic) bool { return o == t })

@@ -162,6 +162,12 @@ func (h History) Play(story *strings.Builder) Result { return h.play(roller.Step
 func (h History) play(decide decider, story *strings.Builder) Result {
 	r := newRun(h.Cluster, story)
 	r.decide = decide
+	return h.playOn(r)
+}
+
+// playOn is Play with a prepared run.
+func (h History) playOn(r *run) Result {
+	story := r.w.story
 	for i, s := range h.Steps {
 		if r.broken() != "" {
 			break

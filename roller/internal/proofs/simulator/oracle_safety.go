@@ -62,7 +62,7 @@ type evidence struct {
 // unnoticed.
 func (o *oracle) witness() {
 	e := &o.evidence
-	if e.expired == nil || o.seen.At.Sub(e.at) > unseen {
+	if e.expired == nil || o.seen.Began.Sub(e.at) > unseen {
 		*e = evidence{expired: map[roller.NodeID]time.Time{}}
 	}
 	e.at = o.seen.At

@@ -487,27 +487,51 @@ var firsts = map[string]uint64{
 	"a failed node on hold is waited for":                              100,
 	"a broker that hangs leads again":                                  900,
 	"whoever answers anywhere shows that the roller reaches everybody": 800,
+	"whoever refuses the roller or is not ready has no hidden topics":  690,
+	"limits":        380,
+	"reassignments": 170,
 }
 
 // The oracle finds each planted fault, and no violation in the same histories without it.
 func TestTheOracleFindsPlantedFaults(t *testing.T) {
-	const most = 3000
 	for _, fault := range planted {
 		t.Run(fault.name, func(t *testing.T) {
-			for i := range uint64(most) {
-				seed := firsts[fault.name] + i
-				h := RandomHistory(seed)
-				broken := h.play(fault.decide, nil).Broken
-				if !begins(broken, fault.breaks) {
-					continue
-				}
-				if without := h.Play(nil).Broken; without != "" {
-					t.Fatalf("history %d breaks a rule without the fault, too: %s", seed, without)
-				}
-				t.Logf("history %d: %s", seed, broken)
-				return
-			}
-			t.Errorf("not found in %d histories", most)
+			find(t, firsts[fault.name], fault.breaks, func(h History) string { return h.play(fault.decide, nil).Broken })
+		})
+	}
+}
+
+// find fails if no history from the first seed on breaks one of these rules, or if it also does without the planted fault.
+func find(t *testing.T, first uint64, breaks []string, play func(History) string) {
+	t.Helper()
+	const most = 3000
+	for seed := first; seed < first+most; seed++ {
+		h := RandomHistory(seed)
+		broken := play(h)
+		if !begins(broken, breaks) {
+			continue
+		}
+		if without := h.Play(nil).Broken; without != "" {
+			t.Fatalf("history %d breaks a rule without the fault, too: %s", seed, without)
+		}
+		t.Logf("history %d: %s", seed, broken)
+		return
+	}
+	t.Errorf("not found in %d histories", most)
+}
+
+// The oracle also finds a roller that restarts nodes on recalled limits of topics or reassignments.
+func TestTheOracleFindsStaleTopics(t *testing.T) {
+	for name, plant := range map[string]func(*memory){
+		"limits":        func(m *memory) { m.trustsLimits = true },
+		"reassignments": func(m *memory) { m.trustsMoves = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			find(t, firsts[name], []string{"availability rule"}, func(h History) string {
+				r := newRun(h.Cluster, nil)
+				plant(r.memory)
+				return h.playOn(r).Broken
+			})
 		})
 	}
 }

@@ -18,8 +18,13 @@ type memory struct {
 	sharedWithin time.Duration
 	// nodes are the answers of nodes that served, or were away.
 	nodes map[roller.NodeID]heard
-	// limits, moves and members are the times at which the limits of topics, the reassignments and the registered brokers were read.
-	limits, moves, members time.Time
+	// limits are the limits of topics, and moves the replicas that reassignments add and remove; nil if they are unknown.
+	limits map[*topic]roller.Fact[int]
+	moves  map[*partition]move
+	// limitsAt, movesAt and members are the times at which they, and the registered brokers, were read.
+	limitsAt, movesAt, members time.Time
+	// trustsLimits and trustsMoves are planted faults: actions depend on what is recalled.
+	trustsLimits, trustsMoves bool
 	// fenced is whether the registered brokers were in service then; nil if that is unknown. outdated means that a broker which was ready at
 	// the last look was not.
 	fenced   map[roller.NodeID]roller.Fact[bool]
@@ -28,6 +33,9 @@ type memory struct {
 	hidden   map[roller.NodeID]veiled
 	requests int
 }
+
+// move contains the replicas that a reassignment adds and removes.
+type move struct{ adding, removing []roller.NodeID }
 
 // veiled is the instance of a broker with hidden topics, and when it was asked.
 type veiled struct {
@@ -52,9 +60,13 @@ func newMemory(within time.Duration) *memory {
 
 // decideAnew decides as an engine does: first with recalled answers, and then with verified ones.
 func (r *run) decideAnew(s Step) (*roller.Snapshot, roller.Decision, roller.Asked) {
+	began := r.w.now
 	return engine.Reading{
 		Verify: func(asked roller.Asked) *roller.Snapshot { return r.read(s, asked) },
-		Step:   func(seen *roller.Snapshot) roller.Decision { return r.decide(seen, r.progress, r.w.policy) },
+		Step: func(seen *roller.Snapshot) roller.Decision {
+			seen.Began = began
+			return r.decide(seen, r.progress, r.w.policy)
+		},
 	}.Decide(r.read(s, roller.Asked{}), roller.Asked{})
 }
 
@@ -71,6 +83,7 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	verify := len(asked.Nodes) > 0
 	r.memory.sharedWithin = observe.SharedRecall(r.memory.within, !verify && r.last.AwaitsRestarts())
 	r.memory.shared(r.w.now, verify)
+	r.memory.recallTopics(r.w, seen)
 	r.memory.requests += len(asked.Restarts) // the topics that the brokers have replicas of
 	if verify || !r.memory.recallMembers(r.w.now, seen) {
 		r.memory.readMembers(r.w.now, seen)
@@ -165,12 +178,49 @@ func (m *memory) tell(n *roller.Node) {
 // shared counts the requests that are not about single nodes: the quorum, the topics, and what is not recalled.
 func (m *memory) shared(now time.Time, verify bool) {
 	m.requests += 2
-	for _, at := range []*time.Time{&m.limits, &m.moves} {
-		if verify || now.Sub(*at) > m.sharedWithin {
-			*at = now
-			m.requests++
+	if verify && !m.trustsLimits || now.Sub(m.limitsAt) > m.sharedWithin {
+		m.limits, m.limitsAt = nil, now
+		m.requests++
+	}
+	if verify && !m.trustsMoves || now.Sub(m.movesAt) > m.sharedWithin {
+		m.moves, m.movesAt = nil, now
+		m.requests++
+	}
+}
+
+// recallTopics replaces the limits and the reassignments that are recalled, and remembers the others.
+func (m *memory) recallTopics(w *world, seen *roller.Snapshot) {
+	limits, moves := m.limits, m.moves
+	m.limits = nil
+	topics, known := seen.Topics.Get()
+	if !known {
+		return
+	}
+	m.limits = map[*topic]roller.Fact[int]{}
+	if moves == nil {
+		m.moves = map[*partition]move{}
+	}
+	told := slices.DeleteFunc(slices.Clone(w.topics), func(t *topic) bool { return t.hidden })
+	for i, t := range told {
+		if limits[t].IsKnown() {
+			topics[i].MinISR = limits[t]
+		}
+		m.limits[t] = topics[i].MinISR
+		for k, p := range t.partitions {
+			q := &topics[i].Partitions[k]
+			switch {
+			case moves != nil:
+				q.Adding, q.Removing = among(moves[p].adding, q.Replicas), among(moves[p].removing, q.Replicas)
+			case len(q.Adding)+len(q.Removing) > 0:
+				m.moves[p] = move{q.Adding, q.Removing}
+			}
 		}
 	}
+}
+
+// among returns those of the nodes that are among the others.
+func among(ids, others []roller.NodeID) []roller.NodeID {
+	return slices.DeleteFunc(slices.Clone(ids), func(id roller.NodeID) bool { return !slices.Contains(others, id) })
 }
 
 // recallMembers replaces what Kafka reports about the registered brokers, if it is recalled.

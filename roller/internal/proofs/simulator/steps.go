@@ -160,9 +160,13 @@ func (r *run) cancels(s Step) {
 	}
 }
 
-// creates creates a topic on brokers that are up.
+// creates creates a topic on brokers that are up, or changes the min.insync.replicas of one.
 func (r *run) creates(s Step) {
 	w := r.w
+	if p := r.partition(s); p != nil && s.Arg%2 == 0 {
+		w.limit(p.topic, 1+s.Arg/2%3)
+		return
+	}
 	var replicas []roller.NodeID
 	for i := range w.nodes {
 		if n := w.nodes[(i+s.Node)%len(w.nodes)]; n.up && len(replicas) < 1+s.Arg%3 {
