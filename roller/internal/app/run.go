@@ -3,12 +3,18 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -16,10 +22,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	opevents "github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/logging"
 	opmanager "github.com/kafka-operators/kafka-operators/operator/manager"
+	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
@@ -43,7 +52,13 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	if err != nil {
 		return err
 	}
-	mgr, err := w.newManager(config)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	served, err := w.served(ctx, config, end)
+	if err != nil {
+		return err
+	}
+	mgr, err := w.newManager(config, served)
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
 	}
@@ -86,9 +101,43 @@ func ofClusters(cluster string) labels.Selector {
 	return labels.NewSelector().Add(*exists)
 }
 
-// newManager returns the manager, whose cache is that of home.
-func (w *world) newManager(config *rest.Config) (manager.Manager, error) {
+// recheck is how often the roller tries to read a namespace that it could not read at its start.
+const recheck = 30 * time.Second
+
+// served returns the namespaces that the roller may read now. It ends the program, which Kubernetes then starts again, once it may read
+// another one: a manager's cache has its namespaces from the start.
+func (w *world) served(ctx context.Context, config *rest.Config, end func()) (settings.Namespaces, error) {
+	c, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return settings.Namespaces{}, err
+	}
+	r := opmanager.Readability{Client: c, Interval: recheck, Resources: []schema.GroupVersionResource{
+		podset.GroupVersion.WithResource("strimzipodsets"), corev1.SchemeGroupVersion.WithResource("pods"),
+		corev1.SchemeGroupVersion.WithResource("configmaps"),
+	}}
+	within, cancel := context.WithTimeout(ctx, w.options.Timeout)
+	defer cancel()
+	served, forbidden := r.Split(within, w.options.Namespaces)
+	if len(forbidden) == 0 {
+		return served, nil
+	}
+	for _, ns := range slices.Sorted(maps.Keys(forbidden)) {
+		logging.Warn(w.log, "A namespace is not served until the roller has rights in it: it does not exist, or a RoleBinding is missing",
+			"namespace", ns, "error", forbidden[ns])
+	}
+	go func() {
+		if ns := r.Await(ctx, slices.Sorted(maps.Keys(forbidden))); ns != "" {
+			w.log.Info("The roller may read another namespace, and ends to be started again", "namespace", ns)
+			end()
+		}
+	}()
+	return served, nil
+}
+
+// newManager returns the manager, whose cache is that of home, for these namespaces.
+func (w *world) newManager(config *rest.Config, served settings.Namespaces) (manager.Manager, error) {
 	o := w.options
+	o.Namespaces = served
 	lock := o.Election
 	lock.Identity = w.identity
 	mgr, _, err := opmanager.New(config, opmanager.Options{
