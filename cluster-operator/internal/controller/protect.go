@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -48,7 +48,8 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 }
 
 // keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka, as one that the user supplies does: its
-// Secrets still belong to the Kafka if the operator made them before. Owners that the user set stay. A Kafka without a spec says neither.
+// Secrets still belong to the Kafka if an operator made them before. Owners that the user surely set stay: a key that is kept without need
+// does no harm, and one that is lost can't be replaced. A Kafka without a spec says neither.
 func (p *pass) keepsCA(secret *corev1.Secret) bool {
 	var config pki.CAConfig
 	switch name := p.kafka.Name; secret.Name {
@@ -62,7 +63,14 @@ func (p *pass) keepsCA(secret *corev1.Secret) bool {
 	if len(p.missing) > 0 || config.Generate && config.OwnerReference {
 		return false
 	}
-	return config.Generate || secret.Labels[podset.LabelManagedBy] == apply.FieldManager
+	return config.Generate || ownership.Original(secret, "Secret") || slices.ContainsFunc(secret.OwnerReferences, p.operators)
+}
+
+// operators reports whether a reference to the Kafka may be one that this operator or Strimzi's wrote: neither makes the Kafka the
+// controller, or has it wait for the object. Labels prove nothing, because Helm, Kustomize and Argo CD set them on what they take over.
+func (p *pass) operators(ref metav1.OwnerReference) bool {
+	set := func(b *bool) bool { return b != nil && *b }
+	return ref.UID == p.kafka.UID && !set(ref.Controller) && !set(ref.BlockOwnerDeletion)
 }
 
 // disown removes the Kafka from the owners of exactly the object that was read.

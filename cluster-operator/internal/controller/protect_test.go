@@ -19,6 +19,7 @@ import (
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
@@ -102,21 +103,6 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(BeZero())
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCACertSecret("my-cluster"))).To(Equal(1))
 	})
-	t.Run("but no CA that the user supplies, and wants to go with the Kafka", func(t *testing.T) {
-		w := begin(t)
-		ca := &corev1.Secret{}
-		for _, name := range []string{pki.ClusterCAKeySecret("my-cluster"), pki.ClusterCACertSecret("my-cluster")} {
-			w.get(ca, name)
-			delete(ca.Labels, podset.LabelManagedBy)
-			w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
-		}
-		w.edit(func(k *v1.Kafka) {
-			k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
-		})
-		w.reconcile()
-		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCAKeySecret("my-cluster"))).To(Equal(1))
-		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(Equal(1))
-	})
 	t.Run("together with a change that is refused", func(t *testing.T) {
 		w := begin(t)
 		w.change("pool", func(p *v1.KafkaNodePool) { keep(p); p.Spec.Storage.Size = "500Mi" })
@@ -146,6 +132,65 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(Equal(1))
 	})
+}
+
+// Whose the Secrets of a CA that the user supplies are is told by what Helm, Kustomize and Argo CD leave alone: a key that is kept without
+// need does no harm.
+func TestWhichSecretsOfAUsersCAGoWithTheKafka(t *testing.T) {
+	label := func(value string) func(*corev1.Secret, *metav1.OwnerReference) {
+		return func(s *corev1.Secret, _ *metav1.OwnerReference) { s.Labels[podset.LabelManagedBy] = value }
+	}
+	unmarked := func(change func(*metav1.OwnerReference)) func(*corev1.Secret, *metav1.OwnerReference) {
+		return func(s *corev1.Secret, ref *metav1.OwnerReference) {
+			delete(s.Labels, podset.LabelManagedBy)
+			delete(s.Annotations, ownership.MarkSelf)
+			change(ref)
+		}
+	}
+	for name, tc := range map[string]struct {
+		change func(*corev1.Secret, *metav1.OwnerReference)
+		goes   bool
+	}{
+		"made here":                  {change: func(*corev1.Secret, *metav1.OwnerReference) {}},
+		"made here, Helm's by now":   {change: label("Helm")},
+		"made here, without a label": {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { delete(s.Labels, podset.LabelManagedBy) }},
+		"made here, with another reference by now": {change: func(_ *corev1.Secret, ref *metav1.OwnerReference) {
+			ref.BlockOwnerDeletion = new(true)
+		}},
+		"with this operator's reference alone": {change: unmarked(func(*metav1.OwnerReference) {})},
+		"made by Strimzi, Helm's by now": {change: unmarked(func(ref *metav1.OwnerReference) {
+			ref.APIVersion, ref.Controller, ref.BlockOwnerDeletion = "kafka.strimzi.io/v1beta2", new(false), new(false)
+		})},
+		"the user's own, with a reference that blocks": {goes: true, change: unmarked(func(ref *metav1.OwnerReference) {
+			ref.BlockOwnerDeletion = new(true)
+		})},
+		"the user's own, with a controller": {goes: true, change: unmarked(func(ref *metav1.OwnerReference) { ref.Controller = new(true) })},
+		"the user's own, with a label of this operator": {goes: true, change: func(s *corev1.Secret, ref *metav1.OwnerReference) {
+			delete(s.Annotations, ownership.MarkSelf)
+			ref.BlockOwnerDeletion = new(true)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			secrets := []string{pki.ClusterCAKeySecret("my-cluster"), pki.ClusterCACertSecret("my-cluster")}
+			for _, name := range secrets {
+				ca := &corev1.Secret{}
+				w.Expect(w.owners(ca, name)).To(Equal(1))
+				tc.change(ca, &ca.OwnerReferences[0])
+				w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
+			}
+			w.edit(func(k *v1.Kafka) {
+				k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
+			})
+			w.reconcile()
+			want := map[bool]int{true: 1}[tc.goes]
+			for _, name := range secrets {
+				w.Expect(w.owners(&corev1.Secret{}, name)).To(Equal(want), name)
+			}
+		})
+	}
 }
 
 // A webhook or a quota may refuse to take an owner off a volume.

@@ -103,6 +103,14 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 					valid.DeepCopyInto(k.Spec)
 				})
 			}, "Unsupported Kafka.spec.kafka.version: 1.0.0"},
+		"an invalid Kafka, and another label on a StrimziPodSet": {
+			func(w *world) {
+				set := w.set("pool")
+				set.Labels[podset.LabelManagedBy] = "Helm"
+				w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
+				w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
+			},
+			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" }) }, "Unsupported Kafka.spec.kafka.version: 1.0.0"},
 		"no spec": {
 			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec = nil }) },
 			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec = newKafka().Spec }) }, "The required field .spec is missing"},
