@@ -152,13 +152,19 @@ func inSync(a *saramakafka.Admin) {
 // write writes with acks=all and reads while during runs. No record may be lost or rejected.
 func write(topic string, during func(flow *traffic.Traffic)) {
 	GinkgoHelper()
-	a := admin()
+	writeAs(records(topic), during)
+}
+
+// writeAs does what write does, as a client with these options.
+func writeAs(o traffic.Options, during func(flow *traffic.Traffic)) {
+	GinkgoHelper()
+	topic, a := o.Topic, admin()
 	Eventually(func(g Gomega) {
 		made, err := a.CreateTopics(ctx, []kafka.NewTopic{{Name: topic, Partitions: 6, ReplicationFactor: 3}}, false)
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(made[topic].Err == nil || kafka.IsExists(made[topic].Err)).To(BeTrue(), "%v", made[topic].Err)
 	}).Should(Succeed(), whatWasSaid)
-	flow, err := traffic.Start(ctx, records(topic))
+	flow, err := traffic.Start(ctx, o)
 	Expect(err).NotTo(HaveOccurred())
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -401,6 +407,13 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		}).Should(Succeed(), whatWasSaid)
 		Expect(found.Status.NodeIDs).To(BeEmpty())
 		Expect(places[1].Client.Delete(ctx, found)).To(Succeed())
+	})
+
+	itInFull("gets a new key of its CA in all of them, by no more than a roll for each phase, and nobody who writes notices", func() {
+		o, began := records("new-key"), time.Now()
+		o.Authorities = authorities
+		writeAs(o, func(*traffic.Traffic) { replaceCAKey() })
+		report("a new key of the CA over three Kubernetes clusters", time.Since(began))
 	})
 
 	itInFull("has a pod of another Kubernetes cluster moved by the roller alone", func() {
