@@ -138,7 +138,7 @@ func (a *authority) decideSupplied(in *Input, w *world) error {
 	if missing := a.missingGenerations(w); len(missing) > 0 {
 		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
 	}
-	if cert := w.dropped(a); cert != nil {
+	if cert := w.dropped(a); cert != nil && !w.unexplained(a) { // which has an error of its own
 		return fail("%s: Secret %s/%s lacks the CA that signed the certificates which nodes serve until they have new ones, so that neither "+
 			"clients nor the operators would trust them. Add its certificate, which Secret %s has, as entry %s", a.kind.title, in.Namespace,
 			a.kind.certSecret, TrustBundleSecret(in.Cluster), a.retainedName(cert)+suffixCert)

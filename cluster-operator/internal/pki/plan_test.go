@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -684,6 +685,46 @@ func TestSuppliedCADropped(t *testing.T) {
 	s.secrets["c-cluster-ca-cert"].Data[formerEntry] = old
 	g.Expect(s.converge(s.check)).To(Succeed())
 	g.Expect(s.restarts["c-p-1"]).To(Equal(2))
+}
+
+// TestSuppliedCADroppedEarly drops the old certificate at each moment of a replacement. As long as a node serves a certificate of the old
+// CA, the operator asks for the entry and changes nothing, and nodes keep trusting each other, whichever is restarted. With the entry, or
+// once no node needs it, the replacement goes on.
+func TestSuppliedCADroppedEarly(t *testing.T) {
+	served := func(s *sim, old []byte) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(s.pods)), func(p *simPod) bool { return verify(old, p.serves, s.now) == nil })
+	}
+	for i := range 20 {
+		moment, restore := i/2, i%2 == 1
+		t.Run(fmt.Sprintf("after %d steps, restored: %t", moment, restore), func(t *testing.T) {
+			g := NewWithT(t)
+			s := supplied(t)
+			old := s.secrets["c-cluster-ca-cert"].Data["ca.crt"]
+			exchangeAndKeep(s, "1")
+			for range moment {
+				g.Expect(s.pass(1000, s.check)).To(Succeed())
+				s.roll(func(int) int { return 0 })
+			}
+			delete(s.secrets["c-cluster-ca-cert"].Data, formerEntry)
+			for served(s, old) {
+				bundle := s.secrets["c-trustbundle"].Data["cluster-ca.crt"]
+				g.Expect(s.pass(1000, s.checkNodes)).To(MatchError(ContainSubstring("as entry " + formerEntry)))
+				g.Expect(s.secrets["c-trustbundle"].Data["cluster-ca.crt"]).To(Equal(bundle))
+				for name := range s.pods {
+					s.reload(name, true, false)
+				}
+				g.Expect(s.checkNodes()).To(Succeed())
+				if restore || !s.roll(func(int) int { return 0 }) {
+					s.secrets["c-cluster-ca-cert"].Data[formerEntry] = old
+					break
+				}
+				g.Expect(s.checkNodes()).To(Succeed())
+			}
+			g.Expect(s.converge(s.check)).To(Succeed())
+			g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+			g.Expect(s.restarts).To(HaveEach(2))
+		})
+	}
 }
 
 // certify gives a user's CA another certificate of its key.

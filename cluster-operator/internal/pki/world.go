@@ -171,22 +171,28 @@ func (w *world) unexplained(a *authority) bool {
 	return false
 }
 
-// dropped is a former CA whose certificates nodes serve until all trust the current one, and which readers of the CA's Secret do not trust;
-// nil if there is none.
+// dropped is a former CA whose certificates nodes serve, and which readers of the CA's Secret do not trust; nil if none is known. The
+// roller is such a reader, so that it would not know what may be restarted.
 func (w *world) dropped(a *authority) *x509.Certificate {
-	if !w.podsKnown || w.phase(a) != Distributing {
+	phase := w.phase(a)
+	if !w.podsKnown || phase == Settled {
 		return nil
 	}
-	held := a.trusted()
+	held, former := a.trusted(), w.former(a)
+	trusted := func(cert *x509.Certificate) bool {
+		return hasKey(held, cert) || slices.ContainsFunc(held, func(h *x509.Certificate) bool { return signed(h, cert) })
+	}
 	for _, l := range w.leaves {
-		for _, cert := range w.former(a) {
-			if l.cert == nil || !l.signedBy(cert) {
-				continue
-			}
-			if !hasKey(held, cert) && !slices.ContainsFunc(held, func(h *x509.Certificate) bool { return signed(h, cert) }) {
+		for _, cert := range former {
+			if l.cert != nil && l.signedBy(cert) && !trusted(cert) {
 				return cert
 			}
 		}
+	}
+	// Pods that were not restarted since their Secrets have certificates of the current CA serve those of a former one. Which one is not
+	// known, so one that is held counts as that.
+	if phase == Switching && !w.all(core.AnnotationClusterCACertGeneration, a.certGeneration) && !slices.ContainsFunc(former, trusted) {
+		return former[0]
 	}
 	return nil
 }
