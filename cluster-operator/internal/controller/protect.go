@@ -20,7 +20,7 @@ import (
 // protect takes volumes and Secrets of CAs from Kubernetes' garbage collector that the user wants to outlive the Kafka. It comes first in a
 // pass, and in a pause: the user may delete the Kafka next, whatever else is wrong with it.
 func (p *pass) protect(ctx context.Context) error {
-	return p.each(func(s *site) error {
+	err := p.each(func(s *site) error {
 		for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
 			if err := p.disown(ctx, s, key); err != nil {
 				return err
@@ -28,6 +28,10 @@ func (p *pass) protect(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return p.protectUnlabelled(ctx)
 }
 
 // toProtect returns the objects in a Kubernetes cluster that would be deleted with the Kafka, and that its user wants to keep.
@@ -47,23 +51,55 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 	return keys
 }
 
+// protectUnlabelled protects the Secrets of CAs that the cache does not have, because they lack the Kafka's label.
+func (p *pass) protectUnlabelled(ctx context.Context) error {
+	home, name := p.home(), p.kafka.Name
+	for _, secret := range []string{pki.ClusterCAKeySecret(name), pki.ClusterCACertSecret(name), pki.ClientsCAKeySecret(name),
+		pki.ClientsCACertSecret(name)} {
+		if home.facts.Secret(secret) != nil || !p.outlives(secret) {
+			continue
+		}
+		fact := p.secret(ctx, secret)
+		if fact.State == pki.Unknown {
+			return fmt.Errorf("read Secret %s: %w", secret, fact.Err)
+		}
+		if fact.State == pki.Absent || !p.keepsCA(fact.Secret) || !ownedBy(fact.Secret, home.owner.UID) {
+			continue
+		}
+		key := facts.Key{Kind: "Secret", Name: secret}
+		home.facts.Objects[key] = fact.Secret
+		err := p.disown(ctx, home, key)
+		delete(home.facts.Objects, key) // the rest of the pass sees what the cache has
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka, as one that the user supplies does: its
 // Secrets still belong to the Kafka if an operator made them before. Owners that the user surely set stay: a key that is kept without need
 // does no harm, and one that is lost can't be replaced. A Kafka without a spec says neither.
 func (p *pass) keepsCA(secret *corev1.Secret) bool {
-	var config pki.CAConfig
-	switch name := p.kafka.Name; secret.Name {
+	return p.outlives(secret.Name) && (p.configOf(secret.Name).Generate || ownership.Original(secret, "Secret") ||
+		slices.ContainsFunc(secret.OwnerReferences, p.operators))
+}
+
+// outlives reports whether a name is that of a Secret of a CA that the operator does not make the Kafka's.
+func (p *pass) outlives(secret string) bool {
+	config := p.configOf(secret)
+	return len(p.missing) == 0 && config != nil && (!config.Generate || !config.OwnerReference)
+}
+
+// configOf is the configuration of the CA that a Secret is of; nil if it is of none.
+func (p *pass) configOf(secret string) *pki.CAConfig {
+	switch name := p.kafka.Name; secret {
 	case pki.ClusterCAKeySecret(name), pki.ClusterCACertSecret(name):
-		config = caConfig(p.kafka.Spec.ClusterCa)
+		return new(caConfig(p.kafka.Spec.ClusterCa))
 	case pki.ClientsCAKeySecret(name), pki.ClientsCACertSecret(name):
-		config = caConfig(p.kafka.Spec.ClientsCa)
-	default:
-		return false
+		return new(caConfig(p.kafka.Spec.ClientsCa))
 	}
-	if len(p.missing) > 0 || config.Generate && config.OwnerReference {
-		return false
-	}
-	return config.Generate || ownership.Original(secret, "Secret") || slices.ContainsFunc(secret.OwnerReferences, p.operators)
+	return nil
 }
 
 // operators reports whether a reference to the Kafka may be one that this operator or Strimzi's wrote: neither makes the Kafka the

@@ -151,9 +151,10 @@ func TestWhichSecretsOfAUsersCAGoWithTheKafka(t *testing.T) {
 		change func(*corev1.Secret, *metav1.OwnerReference)
 		goes   bool
 	}{
-		"made here":                  {change: func(*corev1.Secret, *metav1.OwnerReference) {}},
-		"made here, Helm's by now":   {change: label("Helm")},
-		"made here, without a label": {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { delete(s.Labels, podset.LabelManagedBy) }},
+		"made here":                    {change: func(*corev1.Secret, *metav1.OwnerReference) {}},
+		"made here, Helm's by now":     {change: label("Helm")},
+		"made here, without a label":   {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { delete(s.Labels, podset.LabelManagedBy) }},
+		"made here, without any label": {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { s.Labels = nil }},
 		"made here, with another reference by now": {change: func(_ *corev1.Secret, ref *metav1.OwnerReference) {
 			ref.BlockOwnerDeletion = new(true)
 		}},
