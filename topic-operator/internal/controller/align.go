@@ -24,7 +24,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{then: undecided}, r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
-	moved, unread := r.readMoves(ctx, p, d.Topic) // without an answer, only the number of replicas can't be judged
+	moved, unmoved := r.readMoves(ctx, p, d.Topic) // without an answer, only the number of replicas can't be judged
 	if moved {
 		return verdict{then: soon, after: settle}, nil
 	}
@@ -42,18 +42,21 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	altered, lags, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
-	if unread != nil {
-		errs = append(errs, unread)
+	unsuited, unread := r.readReliance(ctx, p)
+	for _, err := range []error{unmoved, unread} {
+		if err != nil {
+			errs = append(errs, err)
+		}
 	}
 	gone := p.goneThrottles(altered)
-	lasting := append(plan.KeptWarning(d.Topic), p.desired.LeftThrottles(gone)...)
+	lasting := slices.Concat(plan.KeptWarning(d.Topic), unsuited, p.desired.LeftThrottles(gone))
 	if len(errs) > 0 {
 		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
 			return v, err
 		}
 		v := r.failed(p, claim, errs...)
 		if v.outcome != nil {
-			v.outcome.Gone = gone
+			v.outcome.Warnings, v.outcome.Gone = lasting, gone
 		}
 		return v, nil
 	}
@@ -72,6 +75,20 @@ func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved
 		}
 	}
 	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil
+}
+
+// readReliance compares the partitions of an internal topic of Kafka with those that the brokers rely on. It asks about no other topic. A
+// refusal to tell is no failure: it lasts, and nothing else depends on the answer.
+func (r *Reconciler) readReliance(ctx context.Context, p *pass) ([]topic.Refusal, error) {
+	key := p.desired.ReliedOnKey()
+	if key == "" {
+		return nil, nil
+	}
+	broker, err := r.kafka.BrokerConfig(ctx, []string{key})
+	if err != nil && !definite(err) {
+		return nil, err
+	}
+	return p.desired.RelianceWarning(len(p.actual.Topic.Partitions), p.desired.ReliedOn(broker)), nil
 }
 
 // change makes all of the plan's changes, so that a rejected one does not block the others. It returns that of the configuration, if made,

@@ -46,9 +46,11 @@ type fakeKafka struct {
 	moves         map[string]map[int32]kafka.Reassignment
 	made          uint64
 	waits         func(call, what string)
+	// reliedOn is each number in the configuration of a broker, except for the size of a segment.
+	reliedOn string
 }
 
-func newFakeKafka() *fakeKafka { return &fakeKafka{topics: map[string]*topic.Actual{}} }
+func newFakeKafka() *fakeKafka { return &fakeKafka{topics: map[string]*topic.Actual{}, reliedOn: "2"} }
 
 // fails makes the calls of one kind fail.
 func (k *fakeKafka) fails(call string, err error) {
@@ -195,7 +197,7 @@ func (k *fakeKafka) add(name string, partitions int32, replicas int16) *topic.Ac
 	k.made++
 	t := &topic.Actual{Config: map[string]kafka.ConfigEntry{inheritedConfigKey: {Value: inheritedConfigText,
 		Source: kafka.SourceStaticBroker}}}
-	t.Topic.Name = name
+	t.Topic.Name, t.Topic.Internal = name, topic.IsInternal(name)
 	binary.BigEndian.PutUint64(t.Topic.ID[8:], k.made)
 	grow(t, partitions, replicas)
 	k.topics[name] = t
@@ -348,12 +350,11 @@ func (k *fakeKafka) Reassignments(ctx context.Context, name string) (moves map[i
 	return moves, err
 }
 
-// BrokerConfig returns 2 for each number, except for the size of a segment.
 func (k *fakeKafka) BrokerConfig(ctx context.Context, keys []string) (values map[string]string, err error) {
 	err = k.asked(ctx, brokerCall, "", func() error {
 		values = map[string]string{}
 		for _, key := range keys {
-			values[key] = "2"
+			values[key] = k.reliedOn
 			if strings.HasSuffix(key, "segment.bytes") {
 				values[key] = "104857600"
 			}

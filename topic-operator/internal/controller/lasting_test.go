@@ -46,7 +46,6 @@ func TestAThrottleIsRememberedBeforeItIsSet(t *testing.T) {
 func TestATopicOfKafkasOwnKeepsItsSettingsAndSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.put("__consumer_offsets", 1, 1, map[string]string{"cleanup.policy": "compact"})
-	w.kafka.topics["__consumer_offsets"].Topic.Internal = true
 	w.create("a", named("__consumer_offsets"), config("min.insync.replicas", `1`))
 	w.pass("a")
 	w.Expect(w.kafka.config("__consumer_offsets")).To(Equal(map[string]string{"cleanup.policy": "compact", "min.insync.replicas": "1"}))
@@ -78,14 +77,106 @@ func TestATopicOfKafkasOwnIsCreatedAsKafkaCreatesIt(t *testing.T) {
 	w.Expect(w.get("a").Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Status", "True"))))
 }
 
+const notReliedOn = "Warning=True NotSupported: Topic '__consumer_offsets' is an internal topic of Kafka. It has 3 partitions, and " +
+	"offsets.topic.num.partitions of the brokers is 2: brokers that started before the topic was created rely on 2. Set it to 3 and restart " +
+	"them before clients use the topic, or they do not find its data afterwards"
+
+// The warning stays until the brokers are configured, whoever created the topic.
 func TestPartitionsThatBrokersDoNotRelyOnAreReported(t *testing.T) {
+	asKafkaCreates := func(kt *v1.KafkaTopic) { // so that there is no other warning
+		for key, value := range map[string]string{"cleanup.policy": `"compact"`, "compression.type": `"producer"`, "segment.bytes": `104857600`} {
+			config(key, value)(kt)
+		}
+	}
+	for name, before := range map[string]func(w *world){
+		"created": func(*world) {},
+		"created, and the answer was lost": func(w *world) {
+			w.kafka.hookAfter(answers(map[string]error{createCall: attempt(1)}))
+			w.pass("a")
+			w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(3))
+			w.kafka.hook(nil)
+		},
+		"found": func(w *world) { w.kafka.put("__consumer_offsets", 3, 1, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create("a", named("__consumer_offsets"), partitions(3), asKafkaCreates)
+			before(w)
+			w.pass("a")
+			w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(3))
+			w.Expect(w.get("a")).To(haveConditions("Ready=True", notReliedOn))
+			w.Expect(w.sink.took()).To(ContainElement(ContainSubstring("offsets.topic.num.partitions of the brokers is 2")))
+
+			w.clock.step(settle)
+			version := w.get("a").ResourceVersion
+			w.pass("a")
+			w.Expect(w.get("a").ResourceVersion).To(Equal(version), "nothing is written again")
+
+			w.kafka.fails(brokerCall, attempt(1))
+			w.pass("a")
+			w.Expect(w.get("a")).To(haveConditions("Ready=True", notReliedOn), "no answer means nothing")
+
+			w.kafka.fails(alterCall, kafka.NewError(kafka.CodeInvalidConfig, "no"))
+			w.update("a", config("k", `1`))
+			w.pass("a")
+			w.Expect(w.get("a")).To(haveConditions("Ready=False KafkaError: InvalidConfigurationException: no", notReliedOn), "whatever else fails")
+
+			w.update("a", noConfig("k"))
+			w.kafka.hook(nil)
+			w.kafka.reliedOn = "3"
+			w.pass("a")
+			w.Expect(w.get("a")).To(haveConditions("Ready=True"))
+		})
+	}
+}
+
+// Kafka of a provider may not show its brokers' configuration. Everything else is done.
+func TestItIsSaidIfBrokersDoNotTellWhichPartitionsTheyRelyOn(t *testing.T) {
+	const unknown = "Warning=True NotSupported: Topic '__consumer_offsets' is an internal topic of Kafka. Whether the brokers rely on its 2 " +
+		"partitions is unknown: they do not show offsets.topic.num.partitions (grant the operator DescribeConfigs on the cluster)"
+	for name, hide := range map[string]func(k *fakeKafka){
+		"no right":   func(k *fakeKafka) { k.fails(brokerCall, kafka.NewError(kafka.CodeClusterAuthorization, "")) },
+		"no request": func(k *fakeKafka) { k.fails(brokerCall, kafka.NewError(kafka.CodeUnsupportedVersion, "")) },
+		"no number":  func(k *fakeKafka) { k.reliedOn = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.kafka.put("__consumer_offsets", 2, 1, nil)
+			w.create("a", named("__consumer_offsets"), partitions(2), config("min.insync.replicas", `1`))
+			hide(w.kafka)
+			w.pass("a")
+			w.Expect(w.kafka.config("__consumer_offsets")).To(HaveKey("min.insync.replicas"))
+			w.Expect(w.get("a")).To(haveConditions("Ready=True", unknown))
+		})
+	}
+}
+
+// A temporary failure is told once the topic was never seen to be as desired, and never reads as an answer.
+func TestAnUnreadConfigurationOfBrokersIsReadAgain(t *testing.T) {
 	w := newWorld(t)
-	w.create("a", named("__consumer_offsets"), partitions(3))
+	w.kafka.put("__consumer_offsets", 2, 1, nil)
+	w.create("a", named("__consumer_offsets"), partitions(2))
+	w.kafka.fails(brokerCall, attempt(1))
+	w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, noBroker))
+	w.kafka.hook(nil)
 	w.pass("a")
-	w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(3))
-	w.Expect(w.get("a").Status.Conditions[0]).To(And(HaveField("Type", v1.ConditionReady), HaveField("Status", v1.ConditionTrue)))
-	w.Expect(w.get("a").Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring(
-		"created with 3 partitions, and the brokers that run rely on 2 (offsets.topic.num.partitions)"))))
+	w.Expect(w.get("a")).To(beReady())
+}
+
+// Only an internal topic whose KafkaTopic names a number is compared with the brokers' configuration.
+func TestBrokersAreAskedAboutNoOtherTopic(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.put("__consumer_offsets", 3, 1, nil)
+	w.create("a", named("__consumer_offsets"))
+	w.pass("a")
+	w.create("b", partitions(3))
+	w.pass("b")
+	w.clock.step(settle)
+	w.kafka.took()
+	w.pass("a")
+	w.pass("b")
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe __consumer_offsets", "describe b"}))
 }
 
 // Kafka creates it for the first group, and it is taken over then.
@@ -97,7 +188,6 @@ func TestATopicOfKafkasOwnIsNotCreatedWhenBrokersDoNotTellHow(t *testing.T) {
 	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "ClusterAuthorizationException: Cluster authorization failed."))
 	w.Expect(w.kafka.took()).To(Equal([]string{"describe __consumer_offsets", "read broker "}))
 	w.kafka.put("__consumer_offsets", 50, 1, nil)
-	w.kafka.topics["__consumer_offsets"].Topic.Internal = true
 	w.pass("a")
 	w.Expect(w.get("a")).To(beReady())
 }
@@ -105,7 +195,7 @@ func TestATopicOfKafkasOwnIsNotCreatedWhenBrokersDoNotTellHow(t *testing.T) {
 func TestPartitionsOfATopicOfKafkasOwnAreNotRaised(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.put("__consumer_offsets", 50, 1, nil)
-	w.kafka.topics["__consumer_offsets"].Topic.Internal = true
+	w.kafka.reliedOn = "50"
 	w.create("a", named("__consumer_offsets"), partitions(60), config("min.insync.replicas", `1`))
 	w.pass("a")
 	w.Expect(w.kafka.partitions("__consumer_offsets")).To(Equal(50))

@@ -363,6 +363,10 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 			w.fail("%s: topic %s has %s=%s", key, t, name, entry.Value)
 		}
 	}
+	if differs := want > 0 && have != modelReliedOn; t.name == internalTopic && differs != modelReports(kt, "of the brokers is 1: ") {
+		w.fail("%s says otherwise than that the brokers rely on %d partitions, and topic %s has %d: %s", key, modelReliedOn, t, have,
+			modelStatus(kt))
+	}
 	switch {
 	case have < want && t.name != internalTopic:
 		w.fail("%s: topic %s has %d partitions", key, t, have)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -86,6 +87,8 @@ const (
 	throttleKey   = "leader.replication.throttled.replicas"
 	policyKey     = "cleanup.policy"
 	internalTopic = "__consumer_offsets"
+	// modelReliedOn is how many partitions of internalTopic the brokers rely on.
+	modelReliedOn = 1
 )
 
 var allConfigKeys = append([]string{throttleKey, policyKey}, configKeys...)
@@ -167,13 +170,21 @@ func (k *modelKafka) write(what, name string, allowed executor.Check, do func(at
 }
 
 // BrokerConfig returns the settings with which makeInternal creates its topic.
-func (k *modelKafka) BrokerConfig(_ context.Context, keys []string) (map[string]string, error) {
+func (k *modelKafka) BrokerConfig(ctx context.Context, keys []string) (map[string]string, error) {
 	if _, err := k.read("look for settings of a broker for", internalTopic); err != nil {
 		return nil, err
 	}
+	relied := modelReliedOn
+	if k.p.w.config.plant == plantedComplacent {
+		found, err := k.p.kafka.DescribeTopics(ctx, []string{internalTopic})
+		if err != nil {
+			return nil, err
+		}
+		relied = max(relied, len(found[internalTopic].Topic.Partitions))
+	}
 	values := map[string]string{}
 	for _, key := range keys {
-		values[key] = "1"
+		values[key] = strconv.Itoa(relied)
 	}
 	values["offsets.topic.segment.bytes"] = "104857600"
 	return values, nil

@@ -57,6 +57,8 @@ const (
 	plantedBelieving = "what a list lacks was deleted"
 	// plantedGreedy: each throttle counts as named by the object.
 	plantedGreedy = "all throttles count as named"
+	// plantedComplacent: the brokers rely on as many partitions of an internal topic as it has.
+	plantedComplacent = "brokers rely on what is there"
 )
 
 // plantThrottles changes the throttles that an object's status records, if the fault is planted.
@@ -141,6 +143,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedHasty:       {"after it reported that generation"},
 		plantedHopeful:     {"is not stalled"},
 		plantedBelieving:   {"whose end it did not see"},
+		plantedComplacent:  {"says otherwise than that the brokers rely on"},
 		plantedReleased:    {"has no topic", "is ready: false", " releases "},
 	} {
 		t.Run(plant, func(t *testing.T) {

@@ -63,9 +63,8 @@ func (d Desired) AsKafkaCreates(broker map[string]string) (Desired, *Refusal) {
 				"not show their setting %s, with which Kafka creates it: it is taken over when Kafka has created it", d.Name, key)}
 		}
 	}
-	partitions, _ := strconv.ParseInt(broker[kind.partitions], 10, 32)
 	replicas, _ := strconv.ParseInt(broker[kind.replicas], 10, 16)
-	d.reliedOn = int32(partitions)
+	d.reliedOn = d.ReliedOn(broker)
 	if d.Partitions == brokerDefault {
 		d.Partitions = d.reliedOn
 	}
@@ -91,11 +90,42 @@ func (d Desired) Kept(created Desired) []Refusal {
 		}
 	}
 	slices.Sort(settings)
-	warnings := Plan{Kept: settings}.KeptWarning(d.Name)
-	if created.reliedOn != 0 && created.reliedOn != created.Partitions {
-		warnings = append(warnings, Refusal{Reason: v1.ReasonNotSupported, Message: fmt.Sprintf("Topic '%s' is an internal topic of Kafka. It "+
-			"was created with %d partitions, and the brokers that run rely on %d (%s): restart them before clients use it, or they do not find "+
-			"its data afterwards", d.Name, created.Partitions, created.reliedOn, internals[d.Name].partitions)})
+	return append(Plan{Kept: settings}.KeptWarning(d.Name), d.RelianceWarning(int(created.Partitions), created.reliedOn)...)
+}
+
+// ReliedOnKey returns the key of the brokers' configuration with the number of partitions that the brokers rely on, if the topic has to be
+// compared with it: an internal topic of Kafka whose KafkaTopic names a number. It is empty for others.
+func (d Desired) ReliedOnKey() string {
+	if d.Partitions == brokerDefault {
+		return ""
 	}
-	return warnings
+	return internals[d.Name].partitions
+}
+
+// ReliedOn returns the number of partitions that the brokers rely on, according to their configuration; 0 if it does not show the number.
+func (d Desired) ReliedOn(broker map[string]string) int32 {
+	n, err := strconv.ParseInt(broker[internals[d.Name].partitions], 10, 32)
+	if err != nil || n < 1 {
+		return 0
+	}
+	return int32(n)
+}
+
+// RelianceWarning returns a warning about an internal topic of Kafka if its partitions are not those that the brokers rely on, or if it is
+// unknown on how many they rely (0).
+func (d Desired) RelianceWarning(partitions int, reliedOn int32) []Refusal {
+	key := d.ReliedOnKey()
+	if key == "" || partitions == int(reliedOn) {
+		return nil
+	}
+	says := fmt.Sprintf("Topic '%s' is an internal topic of Kafka. ", d.Name)
+	if reliedOn == 0 {
+		says += fmt.Sprintf("Whether the brokers rely on its %d partitions is unknown: they do not show %s (grant the operator DescribeConfigs "+
+			"on the cluster)", partitions, key)
+	} else {
+		says += fmt.Sprintf("It has %d partitions, and %s of the brokers is %d: brokers that started before the topic was created rely on %d. "+
+			"Set it to %d and restart them before clients use the topic, or they do not find its data afterwards", partitions, key, reliedOn,
+			reliedOn, partitions)
+	}
+	return []Refusal{{Reason: v1.ReasonNotSupported, Message: says}}
 }

@@ -32,7 +32,7 @@ func TestKafkasOwnTopicsAreCreatedAsKafkaCreatesThem(t *testing.T) {
 			g.Expect(refusal).To(BeNil())
 			g.Expect(d.Replicas).To(BeEquivalentTo(3))
 			g.Expect(d.Partitions).To(BeEquivalentTo(50))
-			g.Expect(said.Kept(d)).To(ContainElement(HaveField("Message", ContainSubstring("rely on 7"))))
+			g.Expect(said.Kept(d)).To(ContainElement(HaveField("Message", ContainSubstring("rely on 7. Set it to 50 and"))))
 			g.Expect(d.Config).To(And(HaveKeyWithValue("cleanup.policy", "compact,delete"), HaveKeyWithValue("k", "v"),
 				HaveKeyWithValue("segment.bytes", "7")), "what the KafkaTopic says counts")
 
