@@ -6,6 +6,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,21 +38,18 @@ func TestAReadOfTheLeaseThatHangsHoldsUpNoOther(t *testing.T) {
 	api := fake.NewClientBuilder().WithObjects(lease).Build()
 	synctest.Test(t, func(t *testing.T) {
 		ask := leads(t.Context(), &hanging{Reader: api}, o)
-		if err := ask(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the first read: %v", err)
-		}
-		if err := ask(t.Context()); err != nil {
-			t.Errorf("the second read: %v", err)
-		}
+		g := NewWithT(t)
+		g.Expect(ask(t.Context())).To(MatchError(context.DeadlineExceeded), "the first read")
+		g.Expect(ask(t.Context())).To(Succeed(), "the second read")
 	})
 }
 
 func TestOnlyTheHolderOfTheLeaseLeads(t *testing.T) {
 	o := election.Options{Enabled: true, Namespace: "n", Name: "l"}
 	identify(&o)
-	if another := (election.Options{Enabled: true}); func() bool { identify(&another); return another.Identity == o.Identity }() {
-		t.Fatalf("two replicas are named %s", o.Identity)
-	}
+	another := election.Options{Enabled: true}
+	identify(&another)
+	NewWithT(t).Expect(another.Identity).NotTo(Equal(o.Identity), "two replicas have one name")
 	lease := func(holder string) client.Object {
 		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "l"},
 			Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
@@ -70,12 +68,10 @@ func TestOnlyTheHolderOfTheLeaseLeads(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			err := leads(t.Context(), fake.NewClientBuilder().WithObjects(c.there...).Build(), o)(t.Context())
-			if (err == nil) != c.leads || errors.Is(err, controller.ErrNotLeader) != c.follower {
-				t.Errorf("got %v", err)
-			}
+			g := NewWithT(t)
+			g.Expect(err == nil).To(Equal(c.leads), "%v", err)
+			g.Expect(errors.Is(err, controller.ErrNotLeader)).To(Equal(c.follower), "%v", err)
 		})
 	}
-	if leads(t.Context(), nil, election.Options{}) != nil {
-		t.Error("without an election nobody is asked")
-	}
+	NewWithT(t).Expect(leads(t.Context(), nil, election.Options{})).To(BeNil(), "without an election nobody is asked")
 }

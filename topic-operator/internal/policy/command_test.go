@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/exit"
 )
 
@@ -50,24 +52,19 @@ other topics: none (a topic that nothing matches can't be managed from any names
 		t.Run(name, func(t *testing.T) {
 			for _, file := range []string{"-", policyFile(t, c.policy)} {
 				status, out, problems := call(c.policy, "check", file)
-				if status != 0 || out != c.want || problems != "" {
-					t.Errorf("status %d, output\n%s%s", status, out, problems)
-				}
+				NewWithT(t).Expect([]any{status, out, problems}).To(Equal([]any{0, c.want, ""}))
 			}
 		})
 	}
 }
 
 func TestCheckOfAnIllegalPolicyPrintsOneProblemALine(t *testing.T) {
+	g := NewWithT(t)
 	status, out, problems := call(twoPairs, "check", "-")
-	lines := strings.Split(strings.TrimSuffix(problems, "\n"), "\n")
-	if status != 1 || out != "" || len(lines) != 2 {
-		t.Errorf("status %d, output %s, problems\n%s", status, out, problems)
-	}
+	g.Expect([]any{status, out}).To(Equal([]any{1, ""}), problems)
+	g.Expect(strings.Split(strings.TrimSuffix(problems, "\n"), "\n")).To(HaveLen(2))
 	for _, text := range pairs {
-		if !strings.Contains(problems, text) {
-			t.Errorf("the problems do not hold %q:\n%s", text, problems)
-		}
+		g.Expect(problems).To(ContainSubstring(text))
 	}
 }
 
@@ -91,14 +88,13 @@ func TestExplainSaysWhoMayAndWhy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, out, problems := call(c.policy, append([]string{"explain", "-"}, c.args...)...)
-			if status != c.status || out != c.want || problems != "" {
-				t.Errorf("status %d, output\n%s%s", status, out, problems)
-			}
+			NewWithT(t).Expect([]any{status, out, problems}).To(Equal([]any{c.status, c.want, ""}))
 		})
 	}
-	if status, out, problems := call(twoPairs, "explain", "-", "x"); status != 1 || out != "" || !strings.Contains(problems, pairs[0]) {
-		t.Errorf("an illegal policy: status %d, output %s, problems %s", status, out, problems)
-	}
+	g := NewWithT(t)
+	status, out, problems := call(twoPairs, "explain", "-", "x")
+	g.Expect([]any{status, out}).To(Equal([]any{1, ""}), "an illegal policy")
+	g.Expect(problems).To(ContainSubstring(pairs[0]))
 }
 
 func TestWrongUsageExitsWithTwoAndSaysHow(t *testing.T) {
@@ -115,26 +111,29 @@ func TestWrongUsageExitsWithTwoAndSaysHow(t *testing.T) {
 			"topic-operator: \"a b\" is not the name of a topic: Kafka allows letters, digits, '.', '_' and '-', at most 249 of them\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if status, out, problems := call(ofA, c.args...); status != 2 || out != "" || !strings.Contains(problems, c.want) {
-				t.Errorf("status %d, output %s, problems\n%s", status, out, problems)
-			}
+			g := NewWithT(t)
+			status, out, problems := call(ofA, c.args...)
+			g.Expect([]any{status, out}).To(Equal([]any{2, ""}), problems)
+			g.Expect(problems).To(ContainSubstring(c.want))
 		})
 	}
 }
 
 func TestAFileThatCanNotBeReadExitsWithTwo(t *testing.T) {
+	g := NewWithT(t)
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	for _, args := range [][]string{{"check", missing}, {"explain", missing, "x"}} {
-		if status, out, problems := call("", args...); status != 2 || out != "" || !strings.Contains(problems, missing) {
-			t.Errorf("%q: status %d, output %s, problems %s", args, status, out, problems)
-		}
+		status, out, problems := call("", args...)
+		g.Expect([]any{status, out}).To(Equal([]any{2, ""}), "%q: %s", args, problems)
+		g.Expect(problems).To(ContainSubstring(missing), "%q", args)
 	}
 }
 
 func TestHelpIsPrintedWithoutAVerb(t *testing.T) {
+	g := NewWithT(t)
 	for _, args := range [][]string{{}, {"help"}, {"-h"}, {"--help"}} {
-		if status, out, problems := call("", args...); status != 0 || !strings.Contains(out, "Exit status: 0 yes, 1 no") || problems != "" {
-			t.Errorf("%v: status %d, output %s%s", args, status, out, problems)
-		}
+		status, out, problems := call("", args...)
+		g.Expect([]any{status, problems}).To(Equal([]any{0, ""}), "%v", args)
+		g.Expect(out).To(ContainSubstring("Exit status: 0 yes, 1 no"), "%v", args)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 // policyExample is the example of the proposal for such policies.
@@ -40,14 +42,14 @@ func TestTheExampleMeansWhatItSays(t *testing.T) {
 			[]string{"foo-app", "bar-ap", "config-foo2", "config-", "Foo-app.x", "x-foo-app.", "zzz", "."}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			for _, topic := range c.topics {
 				for _, namespace := range []string{"team.a", "team.b", "kafka.cluster.admins", "default", ""} {
 					v := p.Check(namespace, topic)
-					if (v == nil) != (namespace == c.namespace) {
-						t.Errorf("topic %s from namespace %s: %+v", topic, namespace, v)
-					}
-					if v != nil && v.Owner != c.namespace {
-						t.Errorf("topic %s belongs to %s, not to %s", topic, c.namespace, v.Owner)
+					if namespace == c.namespace {
+						g.Expect(v).To(BeNil(), "topic %s from namespace %s", topic, namespace)
+					} else {
+						g.Expect(v).To(HaveField("Owner", c.namespace), "topic %s from namespace %s", topic, namespace)
 					}
 				}
 			}
@@ -56,9 +58,7 @@ func TestTheExampleMeansWhatItSays(t *testing.T) {
 }
 
 func TestNoPolicyAllowsEverything(t *testing.T) {
-	if v := (*Policy)(nil).Check("any", "thing"); v != nil {
-		t.Errorf("%+v", v)
-	}
+	NewWithT(t).Expect((*Policy)(nil).Check("any", "thing")).To(BeNil())
 }
 
 func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
@@ -78,10 +78,10 @@ func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
 				"prefix matches, and no namespace has otherTopics): rename the topic, or change the policy"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			v := legal(t, c.policy).Check(c.namespace, c.topic)
-			if v == nil || v.Message() != c.want {
-				t.Errorf("got  %v\nwant %s", v, c.want)
-			}
+			g.Expect(v).NotTo(BeNil())
+			g.Expect(v.Message()).To(Equal(c.want))
 		})
 	}
 }
@@ -90,19 +90,18 @@ func TestAViolationSaysWhoMayAndWhyAndWhatToDo(t *testing.T) {
 func legal(t *testing.T, text string) *Policy {
 	t.Helper()
 	p, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return p
 }
 
 // illegal parses a policy, and fails the test if it is legal.
 func illegal(t *testing.T, text string) *IllegalError {
 	t.Helper()
+	g := NewWithT(t)
 	p, err := Parse([]byte(text))
+	g.Expect(p).To(BeNil(), text)
 	var found *IllegalError
-	if p != nil || !errors.As(err, &found) || len(found.Problems) == 0 {
-		t.Fatalf("%s: policy %v, error %v, want an IllegalError", text, p, err)
-	}
+	g.Expect(errors.As(err, &found)).To(BeTrue(), "%s: %v", text, err)
+	g.Expect(found.Problems).NotTo(BeEmpty(), text)
 	return found
 }

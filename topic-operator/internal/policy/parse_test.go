@@ -2,9 +2,10 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 // entries returns a policy with one entry for each text. A text is a namespace, followed by the other keys in YAML's flow style.
@@ -101,18 +102,17 @@ func TestWhatIsNoPolicyIsRefusedWithWhatWouldBeOne(t *testing.T) {
 				"covers"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if found := illegal(t, c.text); !slices.Equal(found.Problems, c.want) || found.More != 0 {
-				t.Errorf("got  %q\nwant %q", found.Problems, c.want)
-			}
+			g := NewWithT(t)
+			found := illegal(t, c.text)
+			g.Expect(found.Problems).To(Equal(c.want))
+			g.Expect(found.More).To(BeZero())
 		})
 	}
 }
 
 func TestLongTextsAreCutInErrors(t *testing.T) {
 	found := illegal(t, entries("a, topicNames: ["+strings.Repeat("x", 100_000)+"]"))
-	if len(found.Error()) > 1000 {
-		t.Errorf("an error of %d bytes", len(found.Error()))
-	}
+	NewWithT(t).Expect(len(found.Error())).To(BeNumerically("<=", 1000))
 }
 
 func TestWhatIsLegalIsTaken(t *testing.T) {
@@ -144,14 +144,12 @@ func TestWhatIsLegalIsTaken(t *testing.T) {
 func TestEntriesOfOneNamespaceAreTakenTogether(t *testing.T) {
 	p := legal(t, entries("a, topicNamePrefixes: [x-]", "b, topicNames: [z]", "a, topicNamePrefixes: [y-]",
 		"a, topicNames: [w], otherTopics: true"))
+	g := NewWithT(t)
 	for _, topic := range []string{"x-1", "y-1", "w", "anything"} {
-		if v := p.Check("a", topic); v != nil {
-			t.Error(v.Message())
-		}
+		g.Expect(p.Check("a", topic)).To(BeNil(), topic)
 	}
-	if p.Check("a", "z") == nil || p.Check("b", "w") == nil {
-		t.Error("a topic of the other namespace")
-	}
+	g.Expect(p.Check("a", "z")).NotTo(BeNil(), "a topic of the other namespace")
+	g.Expect(p.Check("b", "w")).NotTo(BeNil(), "a topic of the other namespace")
 }
 
 // Both entries of each pair are reported, with their namespaces and positions.
@@ -182,9 +180,10 @@ func TestEachOffendingPairIsNamed(t *testing.T) {
 			"otherTopics is true at namespace 'b' (line 2) and at namespace 'c' (line 4): only one namespace may have the other topics"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if found := illegal(t, c.text); !slices.Equal(found.Problems, c.want) || found.More != 0 {
-				t.Errorf("got  %q\nwant %q", found.Problems, c.want)
-			}
+			g := NewWithT(t)
+			found := illegal(t, c.text)
+			g.Expect(found.Problems).To(Equal(c.want))
+			g.Expect(found.More).To(BeZero())
 		})
 	}
 }
@@ -193,15 +192,13 @@ func TestEachOffendingPairIsNamed(t *testing.T) {
 func TestMillionsOfPairsAreCountedAndAHundredListed(t *testing.T) {
 	const n = 20_000
 	found := illegal(t, entries("a, topicNamePrefixes: ["+strings.Repeat("x,", n)+"]"))
-	if len(found.Problems) != maxListed || found.More != n*(n-1)/2-maxListed {
-		t.Errorf("%d listed, %d more", len(found.Problems), found.More)
-	}
-	if lines := found.Lines(); len(lines) != maxListed+1 || lines[maxListed] != fmt.Sprintf("and %d more", found.More) {
-		t.Errorf("%d lines, the last one is %q", len(lines), lines[len(lines)-1])
-	}
-	if !strings.HasSuffix(found.Error(), fmt.Sprintf("; and %d more", found.More)) {
-		t.Error("the error does not tell how many more there are")
-	}
+	g := NewWithT(t)
+	g.Expect(found.Problems).To(HaveLen(maxListed))
+	g.Expect(found.More).To(Equal(n*(n-1)/2 - maxListed))
+	lines := found.Lines()
+	g.Expect(lines).To(HaveLen(maxListed + 1))
+	g.Expect(lines[maxListed]).To(Equal(fmt.Sprintf("and %d more", found.More)))
+	g.Expect(found.Error()).To(HaveSuffix("; and %d more", found.More))
 }
 
 func TestThousandsOfLegalEntriesAreTaken(t *testing.T) {
@@ -210,10 +207,7 @@ func TestThousandsOfLegalEntriesAreTaken(t *testing.T) {
 		texts = append(texts, fmt.Sprintf("ns-%d, topicNamePrefixes: [p-%06d-], topicNames: [n-%06d]", i, i, i))
 	}
 	p := legal(t, entries(texts...))
-	if v := p.Check("ns-19999", "p-019999-x"); v != nil {
-		t.Error(v.Message())
-	}
-	if v := p.Check("ns-0", "n-012345"); v == nil || v.Owner != "ns-12345" {
-		t.Errorf("%+v", v)
-	}
+	g := NewWithT(t)
+	g.Expect(p.Check("ns-19999", "p-019999-x")).To(BeNil())
+	g.Expect(p.Check("ns-0", "n-012345")).To(HaveField("Owner", "ns-12345"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
@@ -23,9 +24,7 @@ type entry struct {
 func render(t *testing.T, list []entry) []byte {
 	t.Helper()
 	data, err := yaml.Marshal(map[string][]entry{"policy": list})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return data
 }
 
@@ -180,9 +179,9 @@ func TestRandomPoliciesAreJudgedByTheRulesAndMapEachTopicToOneNamespaceAtMost(t 
 			}
 		}
 	}
-	if verdicts[true] < 500 || verdicts[false] < 500 {
-		t.Errorf("the dice are loaded: %d legal, %d illegal policies", verdicts[true], verdicts[false])
-	}
+	g := NewWithT(t)
+	g.Expect(verdicts[true]).To(BeNumerically(">=", 500), "legal policies")
+	g.Expect(verdicts[false]).To(BeNumerically(">=", 500), "illegal policies")
 }
 
 func equalCounts(a, b map[string]int) bool {

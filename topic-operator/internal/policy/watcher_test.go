@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -54,9 +55,7 @@ func follow(t *testing.T, path string) *journal {
 		Log: slog.New(slog.NewTextHandler(&j.log, nil)),
 		OnChange: func(before, after *Policy) {
 			j.told = append(j.told, "changed from "+owner(before)+" to "+owner(after))
-			if j.watcher.Current() != after {
-				t.Error("a change was told before it was in force")
-			}
+			NewWithT(t).Expect(j.watcher.Current()).To(BeIdenticalTo(after), "a change was told before it was in force")
 		},
 		OnRejected: func(reason error) {
 			if j.reasons = append(j.reasons, reason); reason == nil {
@@ -66,9 +65,7 @@ func follow(t *testing.T, path string) *journal {
 			j.told = append(j.told, "rejected")
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	j.watcher = w
 	return j
 }
@@ -83,12 +80,9 @@ func (j *journal) holds(t *testing.T, namespace string, told ...string) {
 
 func (j *journal) is(t *testing.T, namespace string, told ...string) {
 	t.Helper()
-	if got := owner(j.watcher.Current()); got != namespace {
-		t.Errorf("the policy of %s is in force, not that of %s", got, namespace)
-	}
-	if !slices.Equal(j.told, told) {
-		t.Errorf("told %q, want %q", j.told, told)
-	}
+	g := NewWithT(t)
+	g.Expect(owner(j.watcher.Current())).To(Equal(namespace), "whose policy is in force")
+	g.Expect(j.told).To(HaveExactElements(told))
 }
 
 func (j *journal) warnings() []string {
@@ -97,9 +91,7 @@ func (j *journal) warnings() []string {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())
 }
 
 func policyFile(t *testing.T, content string) string {
@@ -110,36 +102,31 @@ func policyFile(t *testing.T, content string) string {
 }
 
 func TestWithoutAPathThereIsNoPolicyAndNothingToFollow(t *testing.T) {
+	g := NewWithT(t)
 	w, err := Load("", Settings{})
-	if err != nil || w.Current() != nil {
-		t.Fatalf("policy %v, error %v", w.Current(), err)
-	}
-	if err := w.Start(t.Context()); err != nil {
-		t.Error(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(w.Current()).To(BeNil())
+	g.Expect(w.Start(t.Context())).To(Succeed())
 }
 
 func TestAnIllegalPolicyStopsTheStartWithEachOffendingPair(t *testing.T) {
+	g := NewWithT(t)
 	path := policyFile(t, twoPairs)
 	w, err := Load(path, Settings{})
+	g.Expect(w).To(BeNil())
 	var found *IllegalError
-	if w != nil || !errors.As(err, &found) {
-		t.Fatalf("watcher %v, error %v", w, err)
-	}
+	g.Expect(errors.As(err, &found)).To(BeTrue(), "%v", err)
 	for _, text := range append(pairs, path) {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("the error does not hold %q: %v", text, err)
-		}
+		g.Expect(err).To(MatchError(ContainSubstring(text)))
 	}
 }
 
 func TestAFileThatCanNotBeReadStopsTheStart(t *testing.T) {
+	g := NewWithT(t)
 	folder := t.TempDir()
 	for _, path := range []string{filepath.Join(folder, "none.yaml"), folder} {
 		_, err := Load(path, Settings{})
-		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "or unset STRIMZI_NAMESPACE_POLICY_FILE") {
-			t.Errorf("%s: %v", path, err)
-		}
+		g.Expect(err).To(MatchError(And(ContainSubstring(path), ContainSubstring("or unset STRIMZI_NAMESPACE_POLICY_FILE"))))
 	}
 }
 
@@ -150,9 +137,7 @@ func TestALegalChangeComesIntoForce(t *testing.T) {
 	write(t, path, ofB)
 	j.holds(t, "b", "changed from a to b")
 	j.holds(t, "b", "changed from a to b")
-	if len(j.warnings()) > 0 {
-		t.Errorf("warnings: %q", j.warnings())
-	}
+	NewWithT(t).Expect(j.warnings()).To(BeEmpty())
 }
 
 func TestAChangeCountsOnlyWhenTwoLooksInARowSawIt(t *testing.T) {
@@ -170,9 +155,7 @@ func TestAChangeCountsOnlyWhenTwoLooksInARowSawIt(t *testing.T) {
 	j.is(t, "a")
 	j.watcher.look()
 	j.is(t, "b", "changed from a to b")
-	if len(j.warnings()) > 0 {
-		t.Errorf("warnings: %q", j.warnings())
-	}
+	NewWithT(t).Expect(j.warnings()).To(BeEmpty())
 }
 
 func TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce(t *testing.T) {
@@ -183,14 +166,10 @@ func TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce(t *testing.T) {
 		"an illegal policy": {func(t *testing.T, path string) { write(t, path, twoPairs) }, pairs},
 		"an empty file":     {func(t *testing.T, path string) { write(t, path, "") }, []string{"the policy is empty"}},
 		"a file that vanished": {func(t *testing.T, path string) {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(os.Remove(path)).To(Succeed())
 		}, []string{"read the namespace policy", "no such file"}},
 		"a folder in its place": {func(t *testing.T, path string) {
-			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(errors.Join(os.Remove(path), os.Mkdir(path, 0o700))).To(Succeed())
 		}, []string{"read the namespace policy", "is a directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,14 +179,12 @@ func TestWhatCanNotBeUsedLeavesTheOldPolicyInForceAndIsToldOnce(t *testing.T) {
 			for range 3 {
 				j.holds(t, "a", "rejected")
 			}
+			g := NewWithT(t)
 			warnings := j.warnings()
-			if len(warnings) != 1 {
-				t.Fatalf("warnings: %q", warnings)
-			}
+			g.Expect(warnings).To(HaveLen(1))
 			for _, text := range append(spoil.wants, path) {
-				if !strings.Contains(warnings[0], text) || !strings.Contains(j.reasons[0].Error(), text) {
-					t.Errorf("warning %s and reason %v, want %q", warnings[0], j.reasons[0], text)
-				}
+				g.Expect(warnings[0]).To(ContainSubstring(text))
+				g.Expect(j.reasons[0]).To(MatchError(ContainSubstring(text)))
 			}
 		})
 	}
@@ -220,9 +197,7 @@ func TestARefusedFileThatIsPutRightIsTaken(t *testing.T) {
 	j.holds(t, "a", "rejected")
 	write(t, path, "policy: []")
 	j.holds(t, "a", "rejected", "rejected")
-	if len(j.warnings()) != 2 {
-		t.Errorf("warnings: %q", j.warnings())
-	}
+	NewWithT(t).Expect(j.warnings()).To(HaveLen(2))
 	write(t, path, ofB)
 	j.holds(t, "b", "rejected", "rejected", "in order", "changed from a to b")
 }
@@ -258,29 +233,24 @@ func TestARunningWatcherFollows(t *testing.T) {
 			path := policyFile(t, ofA)
 			return path, func(content string) {
 				write(t, path+".new", content)
-				if err := os.Rename(path+".new", path); err != nil {
-					t.Error(err)
-				}
+				NewWithT(t).Expect(os.Rename(path+".new", path)).To(Succeed())
 			}
 		},
 		"a file that is removed and made again": func(t *testing.T) (string, func(string)) {
 			path := policyFile(t, ofA)
 			return path, func(content string) {
-				if err := os.Remove(path); err != nil {
-					t.Error(err)
-				}
+				NewWithT(t).Expect(os.Remove(path)).To(Succeed())
 				write(t, path, content)
 			}
 		},
 		"a ConfigMap's mount": configMapMount,
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			path, change := begin(t)
 			changes := make(chan string, 10)
 			w, err := Load(path, Settings{Interval: time.Millisecond, OnChange: func(_, after *Policy) { changes <- owner(after) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			change(ofB) // a change before the start must be noticed
 			stop := start(t, w)
 			receive(t, changes, "b")
@@ -289,9 +259,7 @@ func TestARunningWatcherFollows(t *testing.T) {
 			change(ofB)
 			receive(t, changes, "b")
 			stop()
-			if len(changes) > 0 {
-				t.Errorf("a change too many: %s", <-changes)
-			}
+			g.Expect(changes).NotTo(Receive(), "a change too many")
 		})
 	}
 }
@@ -299,29 +267,22 @@ func TestARunningWatcherFollows(t *testing.T) {
 // configMapMount returns a folder like the kubelet's: policy.yaml links through ..data to a folder with a timestamp, and a change replaces
 // ..data.
 func configMapMount(t *testing.T) (string, func(string)) {
+	g := NewWithT(t)
 	mount := t.TempDir()
 	at := func(name string) string { return filepath.Join(mount, name) }
 	previous := ""
 	change := func(content string) {
 		day, err := os.MkdirTemp(mount, "..day")
-		if err != nil {
-			t.Error(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		write(t, filepath.Join(day, "policy.yaml"), content)
-		if err := errors.Join(os.Symlink(filepath.Base(day), at("..data_tmp")), os.Rename(at("..data_tmp"), at("..data"))); err != nil {
-			t.Error(err)
-		}
+		g.Expect(errors.Join(os.Symlink(filepath.Base(day), at("..data_tmp")), os.Rename(at("..data_tmp"), at("..data")))).To(Succeed())
 		if previous != "" {
-			if err := os.RemoveAll(previous); err != nil {
-				t.Error(err)
-			}
+			g.Expect(os.RemoveAll(previous)).To(Succeed())
 		}
 		previous = day
 	}
 	change(ofA)
-	if err := os.Symlink(filepath.Join("..data", "policy.yaml"), at("policy.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.Symlink(filepath.Join("..data", "policy.yaml"), at("policy.yaml"))).To(Succeed())
 	return at("policy.yaml"), change
 }
 
@@ -329,9 +290,7 @@ func TestThePolicyInForceMayBeAskedForWhileItChanges(t *testing.T) {
 	path := policyFile(t, ofA)
 	changes := make(chan string, 10)
 	w, err := Load(path, Settings{Interval: time.Millisecond, OnChange: func(_, after *Policy) { changes <- owner(after) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	stop := start(t, w)
 	done := make(chan struct{})
 	var askers sync.WaitGroup
@@ -339,7 +298,7 @@ func TestThePolicyInForceMayBeAskedForWhileItChanges(t *testing.T) {
 		askers.Go(func() {
 			for {
 				if p := w.Current(); (p.Check("a", "x") == nil) == (p.Check("b", "x") == nil) {
-					t.Error("neither or both of the namespaces may manage a topic")
+					t.Error("neither or both of the namespaces may manage a topic") // an assertion must not end another goroutine
 				}
 				select {
 				case <-done:
@@ -361,9 +320,7 @@ func TestThePolicyInForceMayBeAskedForWhileItChanges(t *testing.T) {
 }
 
 func TestAWatcherRunsOnEveryReplica(t *testing.T) {
-	if (&Watcher{}).NeedLeaderElection() {
-		t.Error("it waits to become the leader")
-	}
+	NewWithT(t).Expect((&Watcher{}).NeedLeaderElection()).To(BeFalse())
 }
 
 // start runs a Watcher; stop ends it and waits for its end.
@@ -374,25 +331,14 @@ func start(t *testing.T, w *Watcher) (stop func()) {
 	go func() { ended <- w.Start(ctx) }()
 	return func() {
 		cancel()
-		select {
-		case err := <-ended:
-			if err != nil {
-				t.Error(err)
-			}
-		case <-time.After(patience):
-			t.Error("the Watcher does not end")
-		}
+		NewWithT(t).Eventually(ended, patience).Should(Receive(BeNil()), "the Watcher ends")
 	}
 }
 
 func receive(t *testing.T, from <-chan string, want string) {
 	t.Helper()
-	select {
-	case got := <-from:
-		if got != want {
-			t.Fatalf("the policy of %s is in force, not that of %s", got, want)
-		}
-	case <-time.After(patience):
-		t.Fatalf("the policy of %s does not come into force", want)
-	}
+	var got string
+	g := NewWithT(t)
+	g.Eventually(from, patience).Should(Receive(&got), "the policy of %s comes into force", want)
+	g.Expect(got).To(Equal(want), "whose policy is in force")
 }

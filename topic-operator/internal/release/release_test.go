@@ -406,14 +406,16 @@ func TestWrongUsageOfTheCommand(t *testing.T) {
 		"--selector=a b: ":          {"--namespace", "a", "--selector", "a b"},
 	} {
 		t.Run(want, func(t *testing.T) {
-			if status, _, problems := execute(t, "", args...); status != exit.Usage || !strings.Contains(problems, want) {
-				t.Errorf("%q: status %d, %s", args, status, problems)
-			}
+			g := NewWithT(t)
+			status, _, problems := execute(t, "", args...)
+			g.Expect(status).To(Equal(exit.Usage), problems)
+			g.Expect(problems).To(ContainSubstring(want))
 		})
 	}
-	if status, out, problems := execute(t, "", "--help"); status != exitDone || !strings.Contains(out, "Exit status: 0 done") {
-		t.Errorf("--help: status %d, %s%s", status, out, problems)
-	}
+	g := NewWithT(t)
+	status, out, problems := execute(t, "", "--help")
+	g.Expect(status).To(Equal(exitDone), problems)
+	g.Expect(out).To(ContainSubstring("Exit status: 0 done"))
 }
 
 // kubectl's flags lead to the cluster.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
+	. "github.com/onsi/gomega"
 )
 
 // apiServer stubs an API server that publishes a schema.
@@ -60,6 +60,7 @@ func (s *apiServer) watcher() *Watcher {
 }
 
 func TestTheSchemaIsFollowed(t *testing.T) {
+	g := NewWithT(t)
 	s := &apiServer{}
 	w := s.watcher()
 	looks := 0
@@ -74,37 +75,30 @@ func TestTheSchemaIsFollowed(t *testing.T) {
 		if looks++; c.status != oursStatus || c.spec != oursSpec {
 			looks++ // a schema that drops a field is read each time
 		}
-		if w.KeepsClusterID() != c.keeps || s.fetched != looks {
-			t.Fatalf("%d: keeps: %t, after %d documents", i, w.KeepsClusterID(), s.fetched)
-		}
+		g.Expect(w.KeepsClusterID()).To(Equal(c.keeps), "%d", i)
+		g.Expect(s.fetched).To(Equal(looks), "%d", i)
 	}
-	if !slices.Equal(s.told, []bool{false, true, false}) {
-		t.Errorf("told %v", s.told)
-	}
+	g.Expect(s.told).To(Equal([]bool{false, true, false}))
 	for _, words := range []string{"drops status.clusterId", "drops spec.managed", "keeps status.clusterId again",
 		"keeps spec.managed again"} {
-		if !strings.Contains(strings.Join(s.lines, "\n"), words) {
-			t.Errorf("nothing says %q: %q", words, s.lines)
-		}
+		g.Expect(s.lines).To(ContainElement(ContainSubstring(words)))
 	}
 }
 
 // The API server's answer to a patch overrules the schema that it publishes, until it publishes another one.
 func TestTheAnswerToAPatchOverrulesTheSchema(t *testing.T) {
+	g := NewWithT(t)
 	s := &apiServer{}
 	w := s.watcher()
 	s.publish(oursStatus, oursSpec)
 	w.Look(t.Context())
 	w.DroppedClusterID()
 	w.Look(t.Context())
-	if w.KeepsClusterID() {
-		t.Error("the same document arms the protection again")
-	}
+	g.Expect(w.KeepsClusterID()).To(BeFalse(), "the same document does not arm the protection again")
 	s.publish(oursStatus, oursSpec)
 	w.Look(t.Context())
-	if !w.KeepsClusterID() || !slices.Equal(s.told, []bool{false, true}) {
-		t.Errorf("keeps: %t, told %v", w.KeepsClusterID(), s.told)
-	}
+	g.Expect(w.KeepsClusterID()).To(BeTrue())
+	g.Expect(s.told).To(Equal([]bool{false, true}))
 }
 
 func TestASchemaThatCannotBeReadChangesNothing(t *testing.T) {
@@ -121,12 +115,10 @@ func TestASchemaThatCannotBeReadChangesNothing(t *testing.T) {
 			s.version++
 			w.Look(t.Context())
 			w.Look(t.Context())
-			if w.KeepsClusterID() || len(s.told) != 1 {
-				t.Errorf("keeps: %t, told %v", w.KeepsClusterID(), s.told)
-			}
-			if n := strings.Count(strings.Join(s.lines, "\n"), "Failed to read the schema"); n != 1 {
-				t.Errorf("told %d times", n)
-			}
+			g := NewWithT(t)
+			g.Expect(w.KeepsClusterID()).To(BeFalse())
+			g.Expect(s.told).To(HaveLen(1))
+			g.Expect(strings.Count(strings.Join(s.lines, "\n"), "Failed to read the schema")).To(Equal(1))
 		})
 	}
 }
@@ -148,9 +140,9 @@ func TestTheWatcherLooksAtOnceAndWhenAPatchSaysSo(t *testing.T) {
 	w.DroppedClusterID()
 	<-looks
 	cancel()
-	if err := <-ended; err != nil || w.NeedLeaderElection() {
-		t.Error(err)
-	}
+	g := NewWithT(t)
+	g.Expect(<-ended).To(Succeed())
+	g.Expect(w.NeedLeaderElection()).To(BeFalse())
 }
 
 // The index of a real API server kept naming the earlier document.
@@ -161,7 +153,5 @@ func TestADocumentIsReadThoughTheIndexIsBehind(t *testing.T) {
 	w.Look(t.Context())
 	s.status, s.spec = oursStatus, oursSpec // the index stays
 	w.Look(t.Context())
-	if !w.KeepsClusterID() {
-		t.Error("status.clusterId is kept again, and that is not noticed")
-	}
+	NewWithT(t).Expect(w.KeepsClusterID()).To(BeTrue(), "status.clusterId is kept again")
 }
