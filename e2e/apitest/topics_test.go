@@ -122,6 +122,13 @@ func TestInvalid(t *testing.T) {
 				if !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("message = %q, want it to say %q", err, tc.want)
 				}
+				neighbour := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+				neighbour.SetGroupVersionKind(version.WithKind("KafkaTopic"))
+				neighbour.SetNamespace("default")
+				neighbour.SetGenerateName("neighbour-")
+				if err := c.Create(t.Context(), neighbour, client.DryRunAll); err != nil {
+					t.Errorf("a valid object beside it: %v", err)
+				}
 			})
 		}
 	}
