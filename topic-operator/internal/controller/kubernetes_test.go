@@ -107,9 +107,7 @@ func restricted(t *testing.T, name string, rules ...rbacv1.PolicyRule) func(*set
 	c := admin(t)
 	name += "-" + strings.ToLower(rand.Text())
 	user, err := server.AddUser(envtest.User{Name: name}, nil)
-	if err != nil {
-		t.Fatalf("make a user: %v", err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

@@ -90,9 +90,7 @@ func (w *twins) seen(kt *v1.KafkaTopic, isReal bool) string {
 		"created": !kt.CreationTimestamp.IsZero(), "labels": len(kt.Labels), "label": kt.Labels[modelLabel], "annotations": len(kt.Annotations),
 		"managed": kt.Annotations[v1.AnnotationManaged], "finalizers": append([]string{}, kt.Finalizers...), "spec": kt.Spec,
 		"status": kt.Status})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	w.Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }
 

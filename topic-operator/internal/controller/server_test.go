@@ -87,14 +87,11 @@ func newServer(folder ...string) (*envtest.Environment, error) {
 func strimziServer(t *testing.T) func(*setup) {
 	t.Helper()
 	needServer(t)
+	g := NewWithT(t)
 	env, err := newServer("e2e", "apitest", "testdata", "strimzi-v1-crd")
-	if err != nil {
-		t.Fatalf("start an API server: %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
+		g.Expect(env.Stop()).To(Succeed())
 	})
 	return func(s *setup) { s.server = env }
 }
@@ -123,9 +120,7 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatalf("make a client: %v", err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return c
 }
 
@@ -133,8 +128,6 @@ func clientOf(t *testing.T, config *rest.Config) client.Client {
 func newNamespace(t *testing.T, c client.Client) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	if err := c.Create(t.Context(), ns); err != nil {
-		t.Fatalf("make a namespace: %v", err)
-	}
+	NewWithT(t).Expect(c.Create(t.Context(), ns)).To(Succeed())
 	return ns.Name
 }

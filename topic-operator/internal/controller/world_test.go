@@ -340,9 +340,7 @@ func (w *world) count(name string, labels ...string) float64 {
 func sum(t *testing.T, registry prometheus.Gatherer, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatalf("gather metrics: %v", err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	total := 0.0
 	for _, family := range families {
 		if family.GetName() != name {

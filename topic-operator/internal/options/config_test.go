@@ -5,10 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"reflect"
-	"regexp"
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
@@ -47,30 +47,27 @@ func with(more ...string) environment {
 func (e environment) parse(t *testing.T, args ...string) (Options, []string) {
 	t.Helper()
 	o, warnings, err := Parse(args, e.env())
-	if err != nil {
-		t.Fatalf("Parse: %v", err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return o, warnings
 }
 
 func (e environment) fails(t *testing.T, texts ...string) {
 	t.Helper()
 	_, _, err := Parse(nil, e.env())
-	if err == nil {
-		t.Fatalf("no error, want one with %q", texts)
-	}
 	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("the error does not hold %q:\n%v", text, err)
-		}
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(text)))
 	}
 }
 
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s = %#v, want %#v", what, got, want)
-	}
+	NewWithT(t).Expect(got).To(Equal(want), what)
+}
+
+// warnedOnce checks that there is one warning, with this text.
+func warnedOnce(t *testing.T, warnings []string, text string) {
+	t.Helper()
+	NewWithT(t).Expect(warnings).To(ConsistOf(ContainSubstring(text)))
 }
 
 const (
@@ -103,18 +100,14 @@ func TestStrimziConfig(t *testing.T) {
 			equal(t, "bootstrap", o.Kafka.Bootstrap, []string{"localhost:1234"})
 			equal(t, "login", o.Kafka.SASL, credentials.SASL{})
 			equal(t, "warnings", len(warnings), 0)
-			if !regexp.MustCompile(`^strimzi-topic-operator-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString(o.Kafka.ClientID) {
-				t.Errorf("client id %s", o.Kafka.ClientID)
-			}
+			NewWithT(t).Expect(o.Kafka.ClientID).To(MatchRegexp(`^strimzi-topic-operator-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`))
 		},
 		"shouldConnectWithSaslPlain": func(t *testing.T) {
 			// Strimzi leaves the protocol at PLAINTEXT, which does not log in at all. Here it is derived.
 			o, warnings := login("plain").parse(t)
 			equal(t, "protocol", o.Kafka.Protocol, credentials.ProtocolSASLPlaintext)
 			equal(t, "login", o.Kafka.SASL, credentials.SASL{Mechanism: kafka.SASLPlain, Username: "foo", Password: credentials.Conceal("bar")})
-			if len(warnings) != 1 || !strings.Contains(warnings[0], "in clear text") {
-				t.Errorf("warnings: %q", warnings)
-			}
+			warnedOnce(t, warnings, "in clear text")
 		},
 		"shouldConnectWithSaslPlainWithTls": func(t *testing.T) {
 			o, _ := login("plain", append(tls, "STRIMZI_SECURITY_PROTOCOL", "SASL_SSL")...).parse(t)
@@ -127,13 +120,9 @@ func TestStrimziConfig(t *testing.T) {
 		"shouldThrowWithDuplicateConfig": func(t *testing.T) {
 			twice := append(with().list(), "STRIMZI_KAFKA_BOOTSTRAP_SERVERS=my-kafka:9093")
 			_, _, err := Parse(nil, settings.Environment{Lookup: with().lookup, Variables: twice})
-			if err == nil || !strings.Contains(err.Error(), "duplicate key: STRIMZI_KAFKA_BOOTSTRAP_SERVERS") {
-				t.Errorf("a variable given twice: %v", err)
-			}
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring("duplicate key: STRIMZI_KAFKA_BOOTSTRAP_SERVERS")), "a variable given twice")
 			_, _, err = Parse([]string{"--namespace=a", "--namespace", "b"}, settings.Environment{Lookup: with().lookup})
-			if err == nil || !strings.Contains(err.Error(), "duplicate key: --namespace") {
-				t.Errorf("a flag given twice: %v", err)
-			}
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring("duplicate key: --namespace")), "a flag given twice")
 			with("STRIMZI_RESOURCE_LABELS", "a=1,a=2").fails(t, "duplicate key: a")
 			custom(`{"sasl.mechanism":"PLAIN","sasl.mechanism":"PLAIN"}`).fails(t, "duplicate key: sasl.mechanism")
 			custom(`{"sasl.mechanism":"PLAIN","sasl.jaas.config":"`+strings.Replace(plainJAAS, ";", ` username=x;`, 1)+`"}`).fails(t,
@@ -203,10 +192,7 @@ func TestStrimziConfig(t *testing.T) {
 		// Cruise Control settings have no effect, so their files are never read.
 		"shouldConfigureCruiseControl": func(t *testing.T) {
 			_, warnings := with("STRIMZI_CRUISE_CONTROL_ENABLED", "true").parse(t)
-			if len(warnings) != 1 || !strings.Contains(warnings[0],
-				"STRIMZI_CRUISE_CONTROL_ENABLED has no effect yet: changing replication factors") {
-				t.Errorf("warnings: %q", warnings)
-			}
+			warnedOnce(t, warnings, "STRIMZI_CRUISE_CONTROL_ENABLED has no effect yet: changing replication factors")
 			_, warnings = with("STRIMZI_CRUISE_CONTROL_ENABLED", "false", "STRIMZI_CRUISE_CONTROL_HOSTNAME", "my-cruise-control",
 				"STRIMZI_CRUISE_CONTROL_PORT", "9090", "STRIMZI_CRUISE_CONTROL_RACK_AWARE", "true").parse(t)
 			equal(t, "warnings", len(warnings), 0)
@@ -233,10 +219,9 @@ func cruiseControlFile(env string) func(*testing.T) {
 
 func assertMasked(t *testing.T, o Options) {
 	t.Helper()
+	g := NewWithT(t)
 	asJSON, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	printed := []string{string(asJSON), o.String()}
 	for _, verb := range []string{"v", "+v", "#v", "s", "q", "x", "X", "d"} {
 		for _, value := range []any{o, o.Kafka.SASL, o.Kafka.SASL.Password, o.Kafka.SASL.OAuth} {
@@ -247,13 +232,10 @@ func assertMasked(t *testing.T, o Options) {
 		}
 	}
 	for _, text := range printed {
-		if strings.Contains(text, "FORBIDDEN") || strings.Contains(strings.ToLower(text), fmt.Sprintf("%x", "FORBIDDEN")) {
-			t.Errorf("a secret was printed: %s", text)
-		}
+		g.Expect(text).NotTo(ContainSubstring("FORBIDDEN"))
+		g.Expect(strings.ToLower(text)).NotTo(ContainSubstring(fmt.Sprintf("%x", "FORBIDDEN")))
 	}
-	if !strings.Contains(o.String(), credentials.Mask) {
-		t.Errorf("nothing says that there is a secret: %s", o)
-	}
+	g.Expect(o.String()).To(ContainSubstring(credentials.Mask), "it says that there is a secret")
 }
 
 func TestAllErrorsAtOnce(t *testing.T) {
@@ -267,10 +249,8 @@ func TestAllErrorsAtOnce(t *testing.T) {
 			`"sasl.jaas.config":"` + oauthJAAS + `"}`,
 		"STRIMZI_KAFKA_BOOTSTRAPSERVERS": "localhost:9092",
 	}
+	g := NewWithT(t)
 	_, warnings, err := Parse([]string{"--concurrency=none"}, e.env())
-	if err == nil {
-		t.Fatal("no error")
-	}
 	for _, text := range []string{
 		"Config value: STRIMZI_NAMESPACE is mandatory; set the variable or --namespace",
 		"Config value: STRIMZI_KAFKA_BOOTSTRAP_SERVERS is mandatory",
@@ -279,43 +259,27 @@ func TestAllErrorsAtOnce(t *testing.T) {
 		`STRIMZI_LOG_LEVEL="loud"`, `STRIMZI_FULL_RECONCILIATION_INTERVAL_MS="2m"`, `--concurrency="none"`,
 		"sasl.kerberos.service.name is not supported; supported are ", "sasl.oauthbearer.token.endpoint.url is not set",
 	} {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("missing: %s", text)
-		}
+		g.Expect(err).To(MatchError(ContainSubstring(text)))
 	}
-	if strings.Contains(err.Error(), "SECRET-VALUE") || strings.Contains(err.Error(), "hush") {
-		t.Errorf("the error quotes a secret")
-	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "did you mean STRIMZI_KAFKA_BOOTSTRAP_SERVERS?") {
-		t.Errorf("warnings: %q", warnings)
-	}
-	if t.Failed() {
-		t.Log(err)
-	}
+	g.Expect(err).NotTo(MatchError(Or(ContainSubstring("SECRET-VALUE"), ContainSubstring("hush"))), "the error quotes no secret")
+	warnedOnce(t, warnings, "did you mean STRIMZI_KAFKA_BOOTSTRAP_SERVERS?")
 	var setting *settings.Error
-	if !errors.As(err, &setting) || setting.Remedy == "" {
-		t.Errorf("no settings.Error with a remedy in %v", err)
-	}
+	g.Expect(errors.As(err, &setting)).To(BeTrue(), "%v", err)
+	g.Expect(setting.Remedy).NotTo(BeEmpty(), "%v", err)
 }
 
 func TestHelpIsAskedFor(t *testing.T) {
+	g := NewWithT(t)
 	for _, arg := range []string{"--help", "-h"} {
-		if _, _, err := Parse([]string{arg}, environment{}.env()); !errors.Is(err, flag.ErrHelp) {
-			t.Errorf("%s: %v", arg, err)
-		}
+		_, _, err := Parse([]string{arg}, environment{}.env())
+		g.Expect(err).To(MatchError(flag.ErrHelp), arg)
 	}
 	help := Help("topic-operator first\n", "topic-operator second\n")
-	if !strings.Contains(help, "objects.\n\ntopic-operator first\n\ntopic-operator second\n\nEach setting") {
-		t.Error("--help does not show the subcommands")
-	}
-	for _, g := range table(newDraft()).Groups {
-		for _, s := range g.Settings {
-			if !strings.Contains(help, "\n  "+s.Env) {
-				t.Errorf("--help does not show %s", s.Env)
-			}
+	g.Expect(help).To(ContainSubstring("objects.\n\ntopic-operator first\n\ntopic-operator second\n\nEach setting"))
+	for _, group := range table(newDraft()).Groups {
+		for _, s := range group.Settings {
+			g.Expect(help).To(ContainSubstring("\n  " + s.Env))
 		}
 	}
-	if strings.Contains(help, "--sasl-password") {
-		t.Error("--help shows a flag for a secret")
-	}
+	g.Expect(help).NotTo(ContainSubstring("--sasl-password"), "there is no flag for a secret")
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
@@ -123,11 +125,7 @@ func TestSettings(t *testing.T) {
 				if c.get != nil {
 					equal(t, fmt.Sprintf("from %q", text), c.get(o), want)
 				}
-				for _, w := range warnings {
-					if strings.Contains(w, "no such setting") {
-						t.Errorf("warning: %s", w)
-					}
-				}
+				NewWithT(t).Expect(warnings).NotTo(ContainElement(ContainSubstring("no such setting")))
 			}
 		})
 	}
@@ -138,21 +136,18 @@ func TestWrongValuesOfSettings(t *testing.T) {
 	for env, c := range settingCases {
 		for _, text := range c.wrong {
 			t.Run(strings.ReplaceAll(env+"="+text, "/", "|"), func(t *testing.T) {
+				g := NewWithT(t)
 				_, _, err := Parse(nil, settings.Environment{Lookup: with(env, text).lookup})
-				if err == nil {
-					t.Fatal("it was accepted")
-				}
-				t.Log(err)
 				var wrong *settings.Error
-				if !errors.As(err, &wrong) || wrong.Remedy == "" {
-					t.Errorf("what to do is not said: %v", err)
-				}
+				g.Expect(errors.As(err, &wrong)).To(BeTrue(), "%v", err)
+				t.Log(err)
+				g.Expect(wrong.Remedy).NotTo(BeEmpty(), "it says what to do")
 				prefix, _, _ := strings.Cut(env, "_ENABLED") // without a case for the login, the error names its settings
-				if !strings.Contains(err.Error(), prefix) {
-					t.Errorf("the setting is not named: %v", err)
+				for _, problem := range strings.Split(err.Error(), "\n") {
+					g.Expect(problem).To(ContainSubstring(prefix), "no other setting is blamed")
 				}
-				if !strings.Contains(err.Error(), text) && prefix == env {
-					t.Errorf("the value is not named: %v", err)
+				if prefix == env {
+					g.Expect(err).To(MatchError(ContainSubstring(text)), "the value is named")
 				}
 			})
 		}
@@ -171,10 +166,7 @@ func TestFlagsWinOverEnvironment(t *testing.T) {
 				e[env] = other // would fail if Parse read it
 			}
 			o, _, err := Parse([]string{"--" + s.FlagName() + "=" + text}, e.env())
-			if err != nil {
-				t.Errorf("--%s=%s: %v", s.FlagName(), text, err)
-				continue
-			}
+			NewWithT(t).Expect(err).NotTo(HaveOccurred(), "--%s=%s", s.FlagName(), text)
 			equal(t, "--"+s.FlagName(), c.get(o), want)
 		}
 	}
@@ -192,43 +184,42 @@ func TestAnUnknownPolicyIsToldTogetherWithTheLegalOnes(t *testing.T) {
 
 func find(t *testing.T, env string) settings.Setting {
 	t.Helper()
+	var found []settings.Setting
 	for _, g := range table(newDraft()).Groups {
 		for _, s := range g.Settings {
 			if s.Env == env {
-				return s
+				found = append(found, s)
 			}
 		}
 	}
-	t.Fatalf("no setting %s", env)
-	return settings.Setting{}
+	NewWithT(t).Expect(found).To(HaveLen(1), env)
+	return found[0]
 }
 
 func TestTableIsSound(t *testing.T) {
+	g := NewWithT(t)
 	seen := map[string]bool{}
-	for _, g := range table(newDraft()).Groups {
-		for _, s := range g.Settings {
+	for _, group := range table(newDraft()).Groups {
+		for _, s := range group.Settings {
 			for _, name := range []string{s.Env, s.FlagName()} {
-				if seen[name] {
-					t.Errorf("%s stands twice", name)
-				}
+				g.Expect(seen).NotTo(HaveKey(name), "it stands once")
 				seen[name] = true
 			}
-			if _, ok := settingCases[s.Env]; !ok && g.Title != "Accepted without effect" {
-				t.Errorf("%s has no case in settingCases", s.Env)
+			if group.Title != "Accepted without effect" {
+				g.Expect(settingCases).To(HaveKey(s.Env))
 			}
-			if !strings.HasPrefix(s.Env, "STRIMZI_") || s.Doc == "" || s.Parse == nil {
-				t.Errorf("%s is incomplete", s.Env)
-			}
+			g.Expect(s.Env).To(HavePrefix("STRIMZI_"))
+			g.Expect(s.Doc).NotTo(BeEmpty(), s.Env)
+			g.Expect(s.Parse).NotTo(BeNil(), s.Env)
 		}
 	}
 	for env := range hints() {
-		if seen[env] {
-			t.Errorf("%s is a setting and has a hint that it has no effect", env)
-		}
+		g.Expect(seen).NotTo(HaveKey(env), "a setting has no hint that it has no effect")
 	}
 }
 
 func TestFlags(t *testing.T) {
+	g := NewWithT(t)
 	refused := map[string][]string{
 		"--no-such-flag":            {"--no-such-flag=1"},
 		"argument without a flag":   {"--leader-elect", "false"},
@@ -239,18 +230,13 @@ func TestFlags(t *testing.T) {
 		"same flag twice, as equal": {"--concurrency=1", "--concurrency=1"},
 	}
 	for name, args := range refused {
-		if _, _, err := Parse(args, settings.Environment{Lookup: with().lookup}); err == nil {
-			t.Errorf("%s: %q was accepted", name, args)
-		}
+		_, _, err := Parse(args, settings.Environment{Lookup: with().lookup})
+		g.Expect(err).To(HaveOccurred(), name)
 	}
 	_, _, err := Parse([]string{"--sasl-password", "hunter2"}, settings.Environment{Lookup: with().lookup})
-	if err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("a password on the command line: %v", err)
-	}
+	g.Expect(err).To(MatchError(Not(ContainSubstring("hunter2"))), "a password on the command line")
 	_, _, err = Parse([]string{"polcy", "check", "-"}, settings.Environment{Lookup: with().lookup})
-	if err == nil || !strings.Contains(err.Error(), `unknown subcommand: "polcy"; --help lists`) {
-		t.Errorf("an unknown subcommand: %v", err)
-	}
+	g.Expect(err).To(MatchError(ContainSubstring(`unknown subcommand: "polcy"; --help lists`)))
 	// Strimzi's manifests start the image with a script.
 	o, _ := with().parse(t, "/opt/strimzi/bin/topic_operator_run.sh", "--log-level=DEBUG")
 	equal(t, "level", o.Log.Level, slog.LevelDebug)
@@ -292,9 +278,7 @@ func TestProtocol(t *testing.T) {
 			}
 			o, _ := e.parse(t)
 			equal(t, "protocol", o.Kafka.Protocol, c.want)
-			if !strings.Contains(o.String(), fmt.Sprintf("STRIMZI_SECURITY_PROTOCOL=%q", c.want)) {
-				t.Errorf("String hides the protocol: %s", o)
-			}
+			NewWithT(t).Expect(o.String()).To(ContainSubstring(fmt.Sprintf("STRIMZI_SECURITY_PROTOCOL=%q", c.want)))
 		})
 	}
 }
@@ -328,16 +312,13 @@ func TestHomeNamespace(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o, _, err := Parse(nil, settings.Environment{Lookup: settings.InPod(with("STRIMZI_NAMESPACE", c.namespaces, settings.PodNamespace,
 				c.variable).lookup, c.file)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			equal(t, "Secrets", o.Kafka.SecretNamespace, c.want)
 			equal(t, "Lease", o.LeaderElection.Namespace, c.want)
 		})
 	}
-	if _, ok := settings.InPod(environment{}.lookup, pod("x", nil))("STRIMZI_NAMESPACE"); ok {
-		t.Error("the file answers for other variables")
-	}
+	_, ok := settings.InPod(environment{}.lookup, pod("x", nil))("STRIMZI_NAMESPACE")
+	NewWithT(t).Expect(ok).To(BeFalse(), "the file does not answer for other variables")
 }
 
 func TestLeaseNameFollowsWhatIsManaged(t *testing.T) {
@@ -352,9 +333,7 @@ func TestLeaseNameFollowsWhatIsManaged(t *testing.T) {
 	for _, other := range []string{lease("STRIMZI_NAMESPACE", "a,b"), lease("STRIMZI_NAMESPACE", "*", "STRIMZI_RESOURCE_LABELS", "x=1,y=2"),
 		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1"),
 		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1,y=2", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "other:9092")} {
-		if other == same {
-			t.Errorf("operators for different KafkaTopics, or Kafka clusters, share the Lease %s", same)
-		}
+		NewWithT(t).Expect(other).NotTo(Equal(same), "operators for different KafkaTopics, or Kafka clusters, share no Lease")
 	}
 }
 
@@ -381,12 +360,11 @@ func TestWarnings(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			_, warnings, err := Parse(nil, settings.Environment{Lookup: with().lookup, Variables: []string{c.entry}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := strings.Join(warnings, "\n")
-			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-				t.Errorf("warnings %q, want %q", warnings, c.want)
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			if c.want == "" {
+				NewWithT(t).Expect(warnings).To(BeEmpty())
+			} else {
+				NewWithT(t).Expect(strings.Join(warnings, "\n")).To(ContainSubstring(c.want))
 			}
 		})
 	}
