@@ -24,7 +24,7 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{then: undecided}, r.gather(ctx, p, nil)
 	}
 	claim := r.claim(p, d.Topic, d.ID)
-	moved, unmoved := r.readMoves(ctx, p, d.Topic) // without an answer, only the number of replicas can't be judged
+	moved, unreadMoves := r.readMoves(ctx, p, d.Topic) // without an answer, only the number of replicas can't be judged
 	if moved {
 		return verdict{then: soon, after: settle}, nil
 	}
@@ -42,14 +42,14 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{}, err
 	}
 	altered, lags, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
-	unsuited, unread := r.readReliance(ctx, p)
-	for _, err := range []error{unmoved, unread} {
+	reliance, unreadReliance := r.readReliance(ctx, p)
+	for _, err := range []error{unreadMoves, unreadReliance} {
 		if err != nil {
 			errs = append(errs, err)
 		}
 	}
 	gone := p.goneThrottles(altered)
-	lasting := slices.Concat(plan.KeptWarning(d.Topic), unsuited, p.desired.LeftThrottles(gone))
+	lasting := slices.Concat(plan.KeptWarning(d.Topic), reliance, p.desired.LeftThrottles(gone))
 	if len(errs) > 0 {
 		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
 			return v, err
@@ -77,8 +77,8 @@ func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved
 	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil
 }
 
-// readReliance compares the partitions of an internal topic of Kafka with those that the brokers rely on. It asks about no other topic. A
-// refusal to tell is no failure: it lasts, and nothing else depends on the answer.
+// readReliance returns a warning if the partitions of an internal topic of Kafka are not those that the brokers rely on. It asks about no
+// other topic. A refusal to tell is no failure but unknown: it lasts, and nothing else depends on the answer.
 func (r *Reconciler) readReliance(ctx context.Context, p *pass) ([]topic.Refusal, error) {
 	key := p.desired.ReliedOnKey()
 	if key == "" {
