@@ -11,6 +11,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
 // holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
@@ -34,26 +35,31 @@ func (p *pass) letRoll(ctx context.Context) error {
 	return p.nameAgent(ctx)
 }
 
-// nameAgent has the StrimziPodSets at home that name the namespace of an earlier installation of the operator name the present one: the
-// roller restarts no pod while it finds no operator there.
+// nameAgent has the StrimziPodSets that name the namespace of an earlier installation of the operator name the present one: the roller
+// restarts no pod while it finds no operator there. In another Kubernetes cluster it does so once the anchor is the Kafka's.
 func (p *pass) nameAgent(ctx context.Context) error {
-	s, namespace := p.home(), p.Settings.OperatorNamespace
-	elsewhere := func(set *podset.StrimziPodSet) bool {
-		named := set.Annotations[podset.AnnotationAgentNamespace]
-		return named != "" && namespace != "" && named != namespace
-	}
-	for _, set := range s.facts.PodSets() {
-		if !elsewhere(set) {
-			continue
+	namespace := p.Settings.OperatorNamespace
+	return p.each(func(s *site) error {
+		if s.cluster != topology.Home && !(p.claimed(s) && p.ownerWritten()) {
+			return nil
 		}
-		err := s.annotate(ctx, set, elsewhere, func(live *podset.StrimziPodSet) {
-			live.Annotations[podset.AnnotationAgentNamespace] = namespace
-		})
-		if err != nil {
-			return err
+		elsewhere := func(set *podset.StrimziPodSet) bool {
+			named := set.Annotations[podset.AnnotationAgentNamespace]
+			return named != "" && namespace != "" && named != namespace && p.ours(s, set)
 		}
-	}
-	return nil
+		for _, set := range s.facts.PodSets() {
+			if !elsewhere(set) {
+				continue
+			}
+			err := s.annotate(ctx, set, elsewhere, func(live *podset.StrimziPodSet) {
+				live.Annotations[podset.AnnotationAgentNamespace] = namespace
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // endPause ends the hold of a pause that is over.

@@ -475,3 +475,59 @@ func TestAKubernetesClusterThatWasToBeClaimedIsLeftOut(t *testing.T) {
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 	g.Expect(h.recorded()).NotTo(Or(ContainSubstring("claiming"), ContainSubstring(`"west"`)))
 }
+
+// agents returns the namespace of its operator that each StrimziPodSet names, by Kubernetes cluster.
+func (h *stretched) agents() map[string]string {
+	named := map[string]string{}
+	for _, s := range h.servers {
+		for key, o := range s.objects {
+			if key.Kind == "StrimziPodSet" {
+				named[s.id] = o.GetAnnotations()[podset.AnnotationAgentNamespace]
+			}
+		}
+	}
+	return named
+}
+
+func TestStrimziPodSetsElsewhereNameTheOperatorsNamespaceIfTheyAreTheKafkas(t *testing.T) {
+	begin := func(t *testing.T) *stretched {
+		h := formInMemory(t, untouched)
+		for _, o := range h.centrals[0].operators {
+			o.r.Settings.OperatorNamespace = "before"
+		}
+		h.rest()
+		for _, o := range h.centrals[0].operators {
+			o.r.Settings.OperatorNamespace = "now"
+		}
+		kafka := h.centrals[0].kafka()
+		kafka.Spec.Kafka.Version = "0.1.0"
+		h.must(h.k8s.Update(t.Context(), kafka))
+		return h
+	}
+	t.Run("all", func(t *testing.T) {
+		g := NewWithT(t)
+		h := begin(t)
+		g.Expect(h.agents()).To(Equal(map[string]string{"central": "before", "east": "before", "west": "before"}))
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.agents()).To(Equal(map[string]string{"central": "now", "east": "now", "west": "now"}))
+		g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionFalse))
+		before := h.snapshot()
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.snapshot()).To(Equal(before))
+	})
+	t.Run("not where the anchor was not claimed yet", func(t *testing.T) {
+		h := begin(t)
+		anchor := h.leader().links["east"].bound.objects[anchorKey].object().(*corev1.ConfigMap).DeepCopy()
+		mark := anchor.Annotations[ownership.MarkTerm]
+		anchor.Annotations[ownership.MarkTerm] = "0" + mark[strings.Index(mark, "."):]
+		h.must(h.leader().links["east"].bound.client().Update(t.Context(), anchor))
+		_, _ = h.pass(h.leader(), -1)
+		NewWithT(t).Expect(h.agents()).To(Equal(map[string]string{"central": "now", "east": "before", "west": "now"}))
+	})
+	t.Run("not where they can't be written", func(t *testing.T) {
+		h := begin(t)
+		h.refuse("east", facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}, errors.New("no quorum"))
+		_, _ = h.pass(h.leader(), -1)
+		NewWithT(t).Expect(h.agents()).To(Equal(map[string]string{"central": "now", "east": "before", "west": "now"}))
+	})
+}
