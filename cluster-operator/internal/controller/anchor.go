@@ -156,7 +156,7 @@ func (p *pass) stopsThere(err error) bool {
 
 // formed reports whether an earlier pass claimed clusters for this Kafka object, under the same owner's id, and it is to stay.
 func (p *pass) formed() bool {
-	return p.kafka.DeletionTimestamp == nil && p.record.Kafka == p.kafka.UID && p.record.Owner == p.owner.ID && !p.record.Claiming
+	return p.kafka.DeletionTimestamp == nil && p.record.Kafka == p.kafka.UID && p.record.Owner == p.owner.ID && !p.claiming()
 }
 
 // checkHome fails if this Kubernetes cluster has nodes of a Kafka of this name with another central cluster: a Kafka created here would be

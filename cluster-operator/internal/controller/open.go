@@ -68,7 +68,7 @@ func (p *pass) onlyClaimed(cluster string) bool {
 			return false
 		}
 	}
-	return p.record.Claiming && p.kafka.DeletionTimestamp == nil && len(p.record.Clusters[cluster].Volumes) == 0
+	return p.claiming() && p.kafka.DeletionTimestamp == nil && len(p.record.Clusters[cluster].Volumes) == 0
 }
 
 // anchoredClusters returns the Kubernetes clusters with an anchor of this Kafka, or of an earlier one of its name here, as far as caches

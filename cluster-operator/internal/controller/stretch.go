@@ -178,11 +178,15 @@ func (p *pass) drop(s *site, err error) {
 // checkFirst fails if a Kubernetes cluster is away before all anchors of this Kafka were made, or after its record was lost: that cluster
 // may already have nodes, or another Kafka of this name.
 func (p *pass) checkFirst() error {
-	if p.record.Kafka == p.kafka.UID && !p.record.Claiming {
+	if p.record.Kafka == p.kafka.UID && !p.claiming() {
 		return nil
 	}
 	return p.firstAway()
 }
+
+// claiming reports whether not all anchors of this Kafka were made yet. One with nodes runs, whatever its record says: that may be an old
+// one which somebody restored.
+func (p *pass) claiming() bool { return p.record.Claiming && len(p.listed) == 0 }
 
 // firstAway is what is wrong with the first Kubernetes cluster that is away; nil if none is.
 func (p *pass) firstAway() error {
@@ -222,7 +226,7 @@ func (p *pass) writeAnchors(ctx context.Context) error {
 		return err
 	}
 	// A Kafka that runs has its clusters already, and must not wait for all of them.
-	p.record.Claiming = p.record.Claiming || p.record.Kafka != p.kafka.UID && len(p.known()) == 0
+	p.record.Claiming = p.claiming() || p.record.Kafka != p.kafka.UID && len(p.known()) == 0
 	if err := p.writeRecord(ctx); err != nil {
 		return err
 	}

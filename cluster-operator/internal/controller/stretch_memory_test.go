@@ -460,6 +460,23 @@ func TestAKafkaThatRunsIsNotClaimedAgain(t *testing.T) {
 	g.Expect(h.servers[0].objects).To(HaveKey(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-central"}))
 }
 
+func TestAKafkaThatRunsIsNotClaimedAgainForAnOldRecord(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	record := h.servers[0].objects[recordMapKey].object().(*corev1.ConfigMap).DeepCopy()
+	record.Data[recordKey] = strings.Replace(record.Data[recordKey], "{", `{"claiming":true,`, 1)
+	h.must(h.k8s.Update(t.Context(), record))
+	h.leader().links["east"].lost = true
+	before := configOf(h.servers[0], "my-cluster-central-0")
+	kafka := h.centrals[0].kafka()
+	kafka.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
+	h.must(h.k8s.Update(t.Context(), kafka))
+	h.rest()
+	g.Expect(configOf(h.servers[0], "my-cluster-central-0")).NotTo(Equal(before))
+	g.Expect(h.recorded()).NotTo(ContainSubstring("claiming"))
+	g.Expect(h.recorded()).To(ContainSubstring(`"east"`))
+}
+
 func TestAKubernetesClusterThatWasToBeClaimedIsLeftOut(t *testing.T) {
 	g := NewWithT(t)
 	h := newInThree(t)
