@@ -40,7 +40,7 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 		keep := false
 		switch key.Kind {
 		case "PersistentVolumeClaim":
-			keep = p.keepsClaim(s.facts.Claim(key.Name))
+			keep = p.keepsClaim(s.facts.Claim(key.Name)) || o.GetAnnotations()[v1.AnnotationDeleteClaim] == "false"
 		case "Secret":
 			keep = s.cluster == topology.Home && p.keepsCA(s.facts.Secret(key.Name)) // copies elsewhere go with their anchor
 		}

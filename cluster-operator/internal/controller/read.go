@@ -95,8 +95,10 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 	}
 	for key, o := range s.facts.Objects {
 		notOurs := key.Kind == "StrimziPodSet" && !p.ours(s, o) ||
-			// What a stretched Kafka made elsewhere is marked. A volume without a mark is one of a Kafka that lives, or lived, there.
-			key.Kind == "PersistentVolumeClaim" && s.cluster != topology.Home && o.GetAnnotations()[ownership.MarkID] == ""
+			// What a stretched Kafka made elsewhere is marked. A volume without a mark is one of a Kafka that lives, or lived, there, unless it
+			// goes with the anchor.
+			key.Kind == "PersistentVolumeClaim" && s.cluster != topology.Home && o.GetAnnotations()[ownership.MarkID] == "" &&
+				!ownedBy(o, s.owner.UID)
 		if ownership.Copy(o, key.Kind) || notOurs {
 			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -266,10 +267,37 @@ func (p *pass) needsAnchor(s *site) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.claims, func(name string) bool {
+	return len(s.anchoredClaims()) > 0
+}
+
+// anchoredClaims returns the claims in a Kubernetes cluster that are to be deleted, or that would be with its anchor.
+func (s *site) anchoredClaims() (claims []*corev1.PersistentVolumeClaim) {
+	for _, name := range s.claims {
 		claim := s.facts.Claim(name)
-		return claim.Annotations[v1.AnnotationDeleteClaim] == "true" && claim.DeletionTimestamp == nil
-	})
+		goes := claim.Annotations[v1.AnnotationDeleteClaim] == "true" || ownedBy(claim, s.anchor.UID)
+		if goes && claim.DeletionTimestamp == nil {
+			claims = append(claims, claim)
+		}
+	}
+	return claims
+}
+
+// warnOfUnproven says which claims keep the anchor of a Kubernetes cluster for good: nothing proves that they are not copies, so they are
+// not deleted.
+func (p *pass) warnOfUnproven(s *site) {
+	var names []string
+	for _, claim := range s.anchoredClaims() {
+		if !ownership.Original(claim, "PersistentVolumeClaim") {
+			names = append(names, claim.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	p.warn("VolumesKept", fmt.Sprintf("In cluster '%s', %s of removed nodes are not deleted: they lack the annotation %s with their own "+
+		"name, so they may be copies that somebody made. ConfigMap %s there, and the finalizer of the Kafka, stay until they are gone. Delete them if "+
+		"nobody needs their data, or keep them by their annotation %s: \"false\"", s.cluster, claimsIn(names), ownership.MarkSelf, s.anchor.Name,
+		v1.AnnotationDeleteClaim))
 }
 
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.
@@ -292,7 +320,11 @@ func (p *pass) removeUnusedAnchors(ctx context.Context) error {
 		return nil
 	}
 	err := p.each(func(s *site) error {
-		if s.cluster == topology.Home || s.anchor == nil || p.hosts(s.cluster) || p.needsAnchor(s) {
+		if s.cluster == topology.Home || s.anchor == nil || p.hosts(s.cluster) {
+			return nil
+		}
+		if p.needsAnchor(s) {
+			p.warnOfUnproven(s)
 			return nil
 		}
 		gone, err := p.deleteAnchor(ctx, s)

@@ -1447,6 +1447,52 @@ func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 }
 
+func TestAVolumeThatMayBeACopyKeepsItsAnchorAndSaysSo(t *testing.T) {
+	for name, lost := range map[string][]string{
+		"without the mark of its name": {ownership.MarkSelf},
+		"without its term as well":     {ownership.MarkSelf, ownership.MarkTerm},
+		"without any mark":             {ownership.MarkSelf, ownership.MarkTerm, ownership.MarkID},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			b := poolIn("east", "b", 1, v1.RoleBroker)
+			b.Spec.Storage.DeleteClaim = new(true)
+			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+			w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+			w.settle()
+			w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+			for range 3 {
+				w.pass() // the pod of its broker stops
+			}
+			claim := &corev1.PersistentVolumeClaim{}
+			w.in("east", claim, "data-my-cluster-b-1")
+			for _, mark := range lost {
+				delete(claim.Annotations, mark)
+			}
+			w.Expect(w.members["east"].Update(t.Context(), claim)).To(Succeed())
+			w.endPods("east")
+			w.unstretch("a")
+			w.settle()
+			w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
+			w.Expect(w.kafka().Finalizers).NotTo(BeEmpty())
+			w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", And(
+				HavePrefix("In cluster 'east', PersistentVolumeClaims data-my-cluster-b-1 of removed nodes are not deleted"),
+				ContainSubstring("delete-claim: \"false\""))))))
+
+			w.in("east", claim, "data-my-cluster-b-1")
+			claim.Annotations[v1.AnnotationDeleteClaim] = "false"
+			w.Expect(w.members["east"].Update(t.Context(), claim)).To(Succeed())
+			w.settle()
+			w.in("east", claim, "data-my-cluster-b-1")
+			w.Expect(claim.DeletionTimestamp).To(BeNil())
+			w.Expect(claim.OwnerReferences).To(BeEmpty())
+			w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "VolumesKept")))
+			w.Expect(w.anchored("east")).To(BeFalse())
+			w.Expect(w.kafka().Finalizers).To(BeEmpty())
+		})
+	}
+}
+
 func TestAnAnchorOutlivesThePodsThatStop(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.formTwo()
