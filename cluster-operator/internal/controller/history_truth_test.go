@@ -176,7 +176,7 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	}
 	kafka := c.server.objects[facts.Key{Kind: "Kafka", Name: "my-cluster"}]
 	if key == anchorKey && kafka != nil && kafka.GetDeletionTimestamp() == nil {
-		h.judgeAnchorGoes(c, s)
+		h.judgeAnchorGoes(c, s, before.GetUID())
 	}
 	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c),
 		func(n node) bool { return key.Name == fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id) }) {
@@ -286,13 +286,20 @@ func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigM
 	}
 }
 
-// judgeAnchorGoes checks that no controller and no broker with replicas is deleted with an anchor.
-func (h *stretched) judgeAnchorGoes(c *central, s *apiServer) {
+// judgeAnchorGoes checks that no controller, no broker with replicas, and no volume that a node needs or that holds replicas is deleted
+// with an anchor.
+func (h *stretched) judgeAnchorGoes(c *central, s *apiServer, anchor types.UID) {
 	h.t.Helper()
 	for _, n := range h.nodes(c) {
 		replicas, known := h.brokers.replicas[n.id]
 		if n.server == s && (n.controller || h.brokers.err != nil || !known || replicas > 0) {
 			h.failf("the anchor in %s is deleted, and with it node %d of pool %s", s.id, n.id, n.pool)
+		}
+	}
+	for _, key := range sortedKeys(s.objects) {
+		claim, is := s.objects[key].object().(*corev1.PersistentVolumeClaim)
+		if is && claim.DeletionTimestamp == nil && ownedBy(claim, anchor) {
+			h.judgeClaimGoes(s, key)
 		}
 	}
 }

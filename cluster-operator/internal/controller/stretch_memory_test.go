@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -404,6 +405,59 @@ func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {
 		h.must(l.live.Update(t.Context(), config))
 	})
 	NewWithT(t).Expect(found).To(ContainSubstring("is listed twice"))
+}
+
+// mistaken is a member whose cache has PersistentVolumeClaims other than they are.
+type mistaken struct {
+	Member
+	change func(*corev1.PersistentVolumeClaim)
+}
+
+func (m mistaken) Reader() client.Reader { return wrongClaims{m.Member.Reader(), m.change} }
+
+func TestAVolumeThatGoesWithItsAnchorIsFound(t *testing.T) {
+	for name, plant := range map[string]func(*corev1.PersistentVolumeClaim){
+		"":                          func(*corev1.PersistentVolumeClaim) {},
+		"claims seem to stay":       func(c *corev1.PersistentVolumeClaim) { c.Annotations, c.OwnerReferences = nil, nil },
+		"claims seem to be deleted": func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = new(metav1.Now()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := newStretched(newHistory(t, 1))
+			k := stretchedKafka()
+			k.Namespace = historyNamespace
+			h.must(h.k8s.Create(t.Context(), k))
+			h.targets["a"], h.targets["b"] = "central", "east"
+			h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
+			b := h.pool("b", 1, v1.RoleBroker)
+			b.Spec.Storage.DeleteClaim = new(true)
+			h.must(h.k8s.Create(t.Context(), b))
+			h.emptyAll()
+			h.rest()
+			g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+
+			h.must(h.k8s.Delete(t.Context(), b))
+			for h.leader().links["east"].bound.objects[facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-b"}] != nil {
+				_, _ = h.pass(h.leader(), 1) // the operator is killed after that write
+			}
+			g.Expect(h.leader().links["east"].bound.objects).To(HaveKey(anchorKey))
+			h.brokers.replicas[1] = 1 // it got one before it stopped
+			r, members := h.leader().r, h.leader().r.Stretching.Members()
+			for i, m := range members {
+				if m.ID() == "east" {
+					members[i] = mistaken{m, plant}
+				}
+			}
+			r.Stretching.Members = func() []Member { return members }
+			found := h.violation(h.rest)
+			if name == "" {
+				g.Expect(found).To(BeEmpty())
+				g.Expect(h.leader().links["east"].bound.objects).To(HaveKey(anchorKey))
+				return
+			}
+			g.Expect(found).To(ContainSubstring("node 1 was dropped with 1 replicas"))
+		})
+	}
 }
 
 // newInThree returns a history with a Kafka with a node in each of three Kubernetes clusters, before the first pass.
