@@ -33,6 +33,9 @@ type Options struct {
 	// Cluster are options of each remote cluster, for example its scheme and the scope of its cache. The Set sets Cache.NewInformer and
 	// HTTPClient itself.
 	Cluster []cluster.Option
+	// Optional are kinds, such as Node, without which a member stays connected: while its credentials don't permit any more to list or watch
+	// one of them in all namespaces, only reads of that kind fail.
+	Optional []string
 	// Log receives changes. Zero: controller-runtime's log.
 	Log logr.Logger
 	// Registerer is where the metrics are registered. Nil: there are none.
@@ -145,6 +148,7 @@ func (s *Set) startRemotes(remotes []Remote) {
 			s.metrics.report(was, is)
 			s.subscribers.publish(is)
 		})
+		m.watches.optional = s.options.Optional
 		r := &remoteRun{
 			Member: m, remote: remote, probing: s.options.Probing, registry: s.registry, assembly: together, options: s.options.Cluster,
 			home:   s.homeKnown,

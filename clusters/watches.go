@@ -33,6 +33,8 @@ type watches struct {
 	gate chan struct{}
 	// changed is called when an informer is up to date again.
 	changed func()
+	// optional are kinds of which only reads fail while they are forbidden.
+	optional []string
 }
 
 // informer is the record of one informer. watches.mu guards name, namespace, current and refused; the fields named listed* belong to the
@@ -153,14 +155,14 @@ func (w *watches) permitted() []string {
 	return w.names(func(i *informer) bool { return i.current != never && len(i.refused) == 0 })
 }
 
-// superseded reports whether an informer lost its rights while another one of its kind has them: of several namespaces, one was deleted
-// with the rights in it, which must not stop what is in the others.
+// superseded reports whether an informer lost its rights and the member does without: its kind is optional, or another informer of the kind
+// has them, because of several namespaces, one was deleted with the rights in it, which must not stop what is in the others.
 func (i *informer) superseded(permitted []string) bool {
-	return i.wasRefused(apierrors.IsForbidden) && slices.Contains(permitted, i.name)
+	return i.wasRefused(apierrors.IsForbidden) && (slices.Contains(permitted, i.name) || slices.Contains(i.all.optional, i.kind))
 }
 
-// watchedCache is a cache whose reads of one namespace fail while its informer is behind. The member stays connected if that one alone lost
-// its rights, and its store has what was there before.
+// watchedCache is a cache whose reads of one namespace, or of an optional kind, fail while their informer is behind. The member stays
+// connected if that one alone lost its rights, and its store has what was there before.
 type watchedCache struct {
 	cache.Cache
 	watches *watches
@@ -182,10 +184,14 @@ func (c watchedCache) List(ctx context.Context, list client.ObjectList, opts ...
 	return c.Cache.List(ctx, list, opts...)
 }
 
-// outdated returns an error if the informer of a kind in a namespace is behind.
+// outdated returns an error if the informer of a kind in a namespace is behind, or that of an optional kind in all namespaces.
 func (w *watches) outdated(kind, namespace string) error {
+	where := "in namespace " + namespace
 	if namespace == "" {
-		return nil
+		if !slices.Contains(w.optional, kind) {
+			return nil
+		}
+		where = "in all namespaces"
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,9 +201,9 @@ func (w *watches) outdated(kind, namespace string) error {
 			continue
 		}
 		for _, err := range i.refused {
-			return fmt.Errorf("the cache of %s in namespace %s is outdated: %w", kind, namespace, err)
+			return fmt.Errorf("the cache of %s %s is outdated: %w", kind, where, err)
 		}
-		return fmt.Errorf("the cache of %s in namespace %s is outdated", kind, namespace)
+		return fmt.Errorf("the cache of %s %s is outdated", kind, where)
 	}
 	return nil
 }

@@ -294,6 +294,21 @@ func TestRightsThatAreLostInOneNamespaceHoldUpNoOther(t *testing.T) {
 	b.Expect(b.all.pending()).To(Equal([]string{b.one.name}))
 }
 
+func TestRightsToAnOptionalKindThatAreLostHoldUpNoOther(t *testing.T) {
+	b := newBench(t)
+	b.all.optional = []string{b.one.kind}
+	b.pass(true)
+	b.watch(false)
+	b.Expect(b.all.outdated(b.one.kind, "")).To(Succeed())
+	b.failed = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("cannot list"))
+	_, err := b.one.list(t.Context(), metav1.ListOptions{})
+	b.Expect(err).To(HaveOccurred())
+	b.Expect(b.all.forbidden()).To(BeEmpty())
+	b.Expect(b.all.pending()).To(BeEmpty())
+	b.Expect(b.all.outdated(b.one.kind, "")).To(MatchError(apierrors.IsForbidden, "what the store has is from before"))
+	b.Expect(b.all.outdated("Another", "")).To(Succeed())
+}
+
 func TestAListThatIsPermittedDoesNotHideAWatchThatIsNot(t *testing.T) {
 	b := newBench(t)
 	b.pass(true)
