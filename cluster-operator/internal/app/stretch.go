@@ -68,6 +68,7 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 		Registerer: crmetrics.Registry,
 		Log:        mgr.GetLogger().WithName("clusters"),
 		Cluster:    []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = mgr.GetScheme(), remoteCache(o) }},
+		Optional:   []string{"Node"}, // of which only addresses depend
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG: %w", err)

@@ -213,5 +213,17 @@ func (r *watchedReader) read(ctx context.Context, do func(context.Context) error
 	if err == nil || ctx.Err() == nil && !apierrors.IsTimeout(err) { // a member does not wait that long again
 		return err
 	}
-	return fmt.Errorf("%w (if %s)", err, r.lacks)
+	return &unwatchedError{err, r.lacks}
 }
+
+// unwatchedError means that a watch did not begin in time.
+type unwatchedError struct {
+	err   error
+	lacks string
+}
+
+// Error says what may be wrong.
+func (e *unwatchedError) Error() string { return fmt.Sprintf("%v (if %s)", e.err, e.lacks) }
+
+// Unwrap returns what the read failed with.
+func (e *unwatchedError) Unwrap() error { return e.err }

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -271,6 +272,10 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	found := map[int32]model.Found{}
 	for _, n := range r.Nodes {
 		f := model.Found{Names: resolution.Names[n.ID], Waits: resolution.Pending[n.ID]}
+		if s := p.site(p.clusterOf(n.Cluster)); s != nil && s.unread != nil && slices.Contains(info.Observes, kubernetesNodes) { // it was not shown any
+			found[n.ID] = model.Found{Waits: fmt.Sprintf("the Kubernetes nodes of cluster %s can't be read", n.Cluster)}
+			continue
+		}
 		if at := resolution.Endpoints[n.ID]; at != nil {
 			f.Endpoints = map[string]model.Endpoint{}
 			for name, e := range at {
@@ -289,7 +294,7 @@ func (p *pass) carryOut(ctx context.Context, planned []network.Object, info netw
 		if err != nil {
 			return err
 		}
-		more, err := s.observe(ctx, p.clusterID(s.cluster), info)
+		more, err := p.observe(ctx, s, info)
 		s.observed = slices.Concat(seen, more)
 		return err
 	})
@@ -365,14 +370,18 @@ func (p *pass) warnOfRefused(cluster string, key facts.Key, err error) {
 	p.requeueAfter(time.Minute) // nothing reports what it was refused for
 }
 
+// kubernetesNodes is a kind that providers may observe.
+var kubernetesNodes = metav1.GroupVersionKind{Version: "v1", Kind: "Node"}
+
 // observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones.
-func (s *site) observe(ctx context.Context, id string, info network.Info) ([]network.Object, error) {
+func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]network.Object, error) {
+	id := p.clusterID(s.cluster)
 	var observed []network.Object
 	for _, kind := range info.Observes {
 		gvk := schema.GroupVersionKind(kind)
-		if gvk == corev1.SchemeGroupVersion.WithKind("Node") { // of which there are many: the cache has them
+		if kind == kubernetesNodes { // of which there are many: the cache has them
 			var nodes corev1.NodeList
-			if err := s.nodes.List(ctx, &nodes); err != nil {
+			if err := p.readNodes(s, func() error { return s.nodes.List(ctx, &nodes) }); err != nil {
 				return nil, fmt.Errorf("list nodes: %w", err)
 			}
 			for i := range nodes.Items {

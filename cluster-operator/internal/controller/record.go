@@ -140,7 +140,12 @@ func (p *pass) rememberEndpoints(world model.World) {
 			Services: map[string]map[string]*corev1.Service{s.cluster: world.Services[s.cluster]}, KubernetesNodes: world.KubernetesNodes,
 			Configs: world.Configs, Now: world.Now, AddressTimeout: world.AddressTimeout,
 		})
-		r.Listeners, r.Bootstrap = there.Listeners, there.Bootstrap
+		r.Listeners = there.Listeners
+		if s.unread == nil { // else where clients begin is unknown
+			r.Bootstrap = there.Bootstrap
+		} else {
+			p.restoreBootstrap(r)
+		}
 		p.record.Clusters[s.cluster] = r
 	}
 	for id := range p.away {
@@ -150,11 +155,16 @@ func (p *pass) rememberEndpoints(world model.World) {
 				maps.Copy(p.input.Endpoints.Listeners[listener], at)
 			}
 		}
-		for listener, at := range r.Bootstrap {
-			for _, e := range at {
-				if _, wanted := p.input.Endpoints.Bootstrap[listener]; wanted && !slices.Contains(p.input.Endpoints.Bootstrap[listener], e) {
-					p.input.Endpoints.Bootstrap[listener] = append(p.input.Endpoints.Bootstrap[listener], e)
-				}
+		p.restoreBootstrap(r)
+	}
+}
+
+// restoreBootstrap restores where clients of listeners begin in a Kubernetes cluster, as it was last known.
+func (p *pass) restoreBootstrap(r recorded) {
+	for listener, at := range r.Bootstrap {
+		for _, e := range at {
+			if _, wanted := p.input.Endpoints.Bootstrap[listener]; wanted && !slices.Contains(p.input.Endpoints.Bootstrap[listener], e) {
+				p.input.Endpoints.Bootstrap[listener] = append(p.input.Endpoints.Bootstrap[listener], e)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
 // services makes the Services that are missing, and the Ingresses that lead to them, and finds out where nodes can be reached. Those that
@@ -192,16 +194,38 @@ func (p *pass) world(ctx context.Context) (model.World, error) {
 	return world, nil
 }
 
-// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet, or its cluster is away.
+// readNodes reads Kubernetes nodes. Where that is not permitted in another Kubernetes cluster, what depends on them stays as it is, and all
+// else goes on: it notes so, and they are not read again.
+func (p *pass) readNodes(s *site, read func() error) error {
+	if s.unread != nil {
+		return nil
+	}
+	err := read()
+	_, unwatched := errors.AsType[*unwatchedError](err)
+	if s.cluster == topology.Home || !unwatched && !apierrors.IsForbidden(err) || clusters.IsUnreachable(err) {
+		return err
+	}
+	s.unread = err
+	why := err.Error()
+	if refused := refusedThere(s.cluster, clusters.Status{}, err); refused != nil {
+		why = refused.Message
+	}
+	p.warn("KubernetesNodesUnread", fmt.Sprintf("The Kubernetes nodes of cluster '%s' can't be read, so addresses there that depend on them "+
+		"stay as they are, and new nodes that need one wait: %s", s.cluster, why))
+	p.requeueAfter(time.Minute) // nothing reports that they can be read now
+	return nil
+}
+
+// kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet, or if that is unknown.
 func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
 	pod := p.pod(n)
 	if pod == nil || pod.Spec.NodeName == "" {
 		return nil, nil
 	}
 	node, s := &corev1.Node{}, p.site(n.Cluster)
-	err := s.nodes.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)
+	err := p.readNodes(s, func() error { return s.nodes.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node) })
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), s.unread != nil:
 		return nil, nil
 	case err != nil && s.cluster != topology.Home:
 		p.drop(s, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err))

@@ -30,6 +30,8 @@ type site struct {
 	live  client.Client
 	// nodes reads Kubernetes nodes from the cache. Their watch begins with the first read, and never where it is not permitted.
 	nodes client.Reader
+	// unread is why Kubernetes nodes can't be read there though all else can; nil if they can, or were not needed yet.
+	unread error
 	// member is the connection to another Kubernetes cluster than home, and anchor what owns the Kafka's objects there; nil if there is none
 	// yet.
 	member Member
