@@ -110,13 +110,47 @@ func TestACentralClusterIsRenamedBeforeThereAreOthers(t *testing.T) {
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }
 
-// blind is a member whose credentials don't permit to list a kind.
-type blind struct {
+// mistaken is a member whose cache is not as it should be.
+type mistaken struct {
 	Member
-	kind string
+	by func(client.Reader) client.Reader
 }
 
-func (b blind) Reader() client.Reader { return unlistable{b.Member.Reader(), b.kind} }
+func (m mistaken) Reader() client.Reader { return m.by(m.Member.Reader()) }
+
+// see has the leader see a Kubernetes cluster wrongly, until it is started again, or sees correctly.
+func (h *stretched) see(cluster string, by func(client.Reader) client.Reader) (correctly func()) {
+	stretching := h.leader().r.Stretching
+	members := stretching.Members
+	wrong := members()
+	for i, m := range wrong {
+		if m.ID() == cluster {
+			wrong[i] = mistaken{m, by}
+		}
+	}
+	stretching.Members = func() []Member { return wrong }
+	return func() { stretching.Members = members }
+}
+
+// withoutRight is a cache whose credentials do not permit to watch Kubernetes nodes any more.
+type withoutRight struct{ client.Reader }
+
+func (w withoutRight) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, nodes := list.(*corev1.NodeList); nodes {
+		return apierrors.NewForbidden(corev1.Resource("nodes"), "",
+			errors.New(`User "east" cannot watch resource "nodes" in API group "" at the cluster scope`))
+	}
+	return w.Reader.List(ctx, list, opts...)
+}
+
+func TestTheLostRightToKubernetesNodesIsNamed(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	h.see("east", func(r client.Reader) client.Reader { return withoutRight{r} })
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].kafka().Status.Conditions).To(warning("In cluster 'east', the operator may not watch nodes in all namespaces: apply"))
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+}
 
 func TestKubernetesNodesThatMayNotBeListedChangeAndHangNothing(t *testing.T) {
 	for name, edit := range map[string]func(*v1.Kafka){
@@ -129,9 +163,8 @@ func TestKubernetesNodesThatMayNotBeListedChangeAndHangNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			h := formInMemory(t, edit)
-			r, members := h.leader().r, h.leader().r.Stretching.Members()
+			r := h.leader().r
 			r.WatchTimeout = 100 * time.Millisecond
-			permitted := r.Stretching.Members
 			addresses := func() []string {
 				config := h.servers[2].objects[facts.Key{Kind: "ConfigMap", Name: "my-cluster-east-1"}].object().(*corev1.ConfigMap)
 				all := []string{voters.FindString(config.Data["server.config"])}
@@ -149,12 +182,7 @@ func TestKubernetesNodesThatMayNotBeListedChangeAndHangNothing(t *testing.T) {
 				return h.servers[2].objects[facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}].GetResourceVersion()
 			}
 			before, was := addresses(), set()
-			for i, m := range members {
-				if m.ID() == "east" {
-					members[i] = blind{m, "Node"}
-				}
-			}
-			r.Stretching.Members = func() []Member { return members }
+			correctly := h.see("east", func(r client.Reader) client.Reader { return unlistable{r, "Node"} })
 			h.told = append(h.told, h.carryOut(changeHeap, ""))
 			h.acting = h.leader()
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -172,7 +200,7 @@ func TestKubernetesNodesThatMayNotBeListedChangeAndHangNothing(t *testing.T) {
 			g.Expect(addresses()).To(ConsistOf(before))
 			g.Expect(more()).To(BeNil(), "its address is unknown")
 
-			r.Stretching.Members = permitted
+			correctly()
 			h.rest()
 			g.Expect(h.centrals[0].kafka().Status.Conditions).NotTo(warned)
 			g.Expect(more()).NotTo(BeNil())
@@ -437,14 +465,6 @@ func TestAVoterThatIsListedTwiceIsFound(t *testing.T) {
 	NewWithT(t).Expect(found).To(ContainSubstring("is listed twice"))
 }
 
-// mistaken is a member whose cache has PersistentVolumeClaims other than they are.
-type mistaken struct {
-	Member
-	change func(*corev1.PersistentVolumeClaim)
-}
-
-func (m mistaken) Reader() client.Reader { return wrongClaims{m.Member.Reader(), m.change} }
-
 func TestAVolumeThatGoesWithItsAnchorIsFound(t *testing.T) {
 	for name, plant := range map[string]func(*corev1.PersistentVolumeClaim){
 		"":                          func(*corev1.PersistentVolumeClaim) {},
@@ -472,13 +492,7 @@ func TestAVolumeThatGoesWithItsAnchorIsFound(t *testing.T) {
 			}
 			g.Expect(h.leader().links["east"].bound.objects).To(HaveKey(anchorKey))
 			h.brokers.replicas[1] = 1 // it got one before it stopped
-			r, members := h.leader().r, h.leader().r.Stretching.Members()
-			for i, m := range members {
-				if m.ID() == "east" {
-					members[i] = mistaken{m, plant}
-				}
-			}
-			r.Stretching.Members = func() []Member { return members }
+			h.see("east", func(r client.Reader) client.Reader { return wrongClaims{r, plant} })
 			found := h.violation(h.rest)
 			if name == "" {
 				g.Expect(found).To(BeEmpty())
