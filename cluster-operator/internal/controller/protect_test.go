@@ -103,6 +103,41 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClusterCACertSecret("my-cluster"))).To(BeZero())
 		w.Expect(w.owners(&corev1.Secret{}, pki.ClientsCACertSecret("my-cluster"))).To(Equal(1))
 	})
+	t.Run("and stays so when its volume is removed next", func(t *testing.T) {
+		w := newWorld(t)
+		disk := func(id int32) v1.StorageVolume {
+			return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi", DeleteClaim: new(true)}
+		}
+		pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+		pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+		w.create(newKafka(), pool)
+		w.reconcile()
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
+		w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes[0].DeleteClaim = new(false) })
+		w.reconcile()
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" })
+		w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[1:] })
+		w.reconcile()
+		w.Expect(w.conditions()).To(blockedBy("Removal of volumes [0]"))
+		volumes := &corev1.PersistentVolumeClaim{}
+		w.Expect(w.owners(volumes, "data-0-my-cluster-pool-0")).To(BeZero())
+		w.Expect(volumes.Annotations).To(HaveKeyWithValue(v1.AnnotationDeleteClaim, "false"))
+		w.Expect(w.owners(volumes, "data-1-my-cluster-pool-0")).To(Equal(1))
+	})
+	t.Run("and stays so when other storage is refused next", func(t *testing.T) {
+		w := begin(t)
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
+		w.change("pool", keep)
+		w.reconcile()
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" })
+		w.change("pool", func(p *v1.KafkaNodePool) {
+			p.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{
+				{Type: v1.StoragePersistentClaim, ID: new(int32(1)), Size: "1Gi", DeleteClaim: new(true)}}}
+		})
+		w.reconcile()
+		w.Expect(w.conditions()).To(blockedBy("the type can't change"))
+		protected(w)
+	})
 	t.Run("together with a change that is refused", func(t *testing.T) {
 		w := begin(t)
 		w.change("pool", func(p *v1.KafkaNodePool) { keep(p); p.Spec.Storage.Size = "500Mi" })

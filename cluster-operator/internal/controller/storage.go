@@ -58,7 +58,8 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		for _, l := range p.nodesOf(name) {
 			nodes = append(nodes, l.Node.ID)
 		}
-		before = model.WithSizesOf(before, sizes[name], p.kafka.Name+"-"+name)
+		prefix := p.kafka.Name + "-" + name
+		before = model.WithKept(model.WithSizesOf(before, sizes[name], prefix), p.keptClaims(name), prefix)
 		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
 		if len(refused) > 0 {
 			p.add(status.Problem{Pool: name, Reason: "KafkaStorage", Blocks: true, Stalled: true, Message: fmt.Sprintf(
@@ -90,6 +91,22 @@ func (p *pass) claimSizes() map[string]map[string]resource.Quantity {
 		}
 	}
 	return sizes
+}
+
+// keptClaims returns the names of the PersistentVolumeClaims that are to outlive their nodes, which are in that pool.
+func (p *pass) keptClaims(pool string) (kept []string) {
+	pods := map[string]bool{}
+	for _, l := range p.nodesOf(pool) {
+		pods[l.Pod.Name] = true
+	}
+	for _, s := range p.sites {
+		for _, name := range s.claims {
+			if claim := s.facts.Claim(name); pods[p.podOf(claim)] && claim.Annotations[v1.AnnotationDeleteClaim] != "true" {
+				kept = append(kept, name)
+			}
+		}
+	}
+	return kept
 }
 
 // storageOf returns the storage of the nodes of a StrimziPodSet. If somebody removed the annotation with it, it is the desired storage,

@@ -76,6 +76,23 @@ func WithSizesOf(s v1.Storage, claims map[string]resource.Quantity, prefix strin
 	return s
 }
 
+// WithKept returns a storage that keeps its volumes of which one of these claims is to outlive its node: their user may have said so while
+// nothing else about the nodes could change. Pods' names begin with prefix.
+func WithKept(s v1.Storage, claims []string, prefix string) v1.Storage {
+	s = *s.DeepCopy()
+	for i, v := range volumesOf(s) {
+		if !slices.ContainsFunc(claims, func(name string) bool { return strings.HasPrefix(name, v.claim(prefix)+"-") }) {
+			continue
+		}
+		if s.Type == v1.StorageJBOD {
+			s.Volumes[i].DeleteClaim = nil
+		} else {
+			s.DeleteClaim = nil
+		}
+	}
+	return s
+}
+
 // keepClaims returns a storage that also keeps the volumes that another one keeps when their node leaves.
 func keepClaims(s, wanted v1.Storage) v1.Storage {
 	s = *s.DeepCopy()

@@ -236,6 +236,27 @@ func TestARefusedStorageChangeStillKeepsVolumes(t *testing.T) {
 	g.Expect(accepted.DeleteClaim).To(BeNil(), "a volume is never deleted because of a refused change")
 }
 
+// What a claim says is newer than the storage that nodes were made with, if a user wanted to keep volumes while a Kafka was invalid.
+func TestAVolumeWithAKeptClaimIsKept(t *testing.T) {
+	deleted := func(v v1.StorageVolume) v1.StorageVolume { v.DeleteClaim = new(true); return v }
+	single, ephemeral := v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}, v1.Storage{Type: v1.StorageEphemeral}
+	gone, two := single, jbod(deleted(claimed(0, "1Gi")), deleted(claimed(1, "1Gi")))
+	gone.DeleteClaim = new(true)
+	for name, c := range map[string]struct {
+		before v1.Storage
+		claims []string
+		want   v1.Storage
+	}{
+		"one of several":        {two, []string{"data-1-c-p-7"}, jbod(deleted(claimed(0, "1Gi")), claimed(1, "1Gi"))},
+		"the only one":          {gone, []string{"data-c-p-7"}, single},
+		"none":                  {two, nil, two},
+		"only of other volumes": {two, []string{"data-2-c-p-7", "data-c-p-7"}, two},
+		"one without claims":    {ephemeral, []string{"data-c-p-7"}, ephemeral},
+	} {
+		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(WithKept(c.before, c.claims, "c-p")).To(Equal(c.want)) })
+	}
+}
+
 func TestWhichClaimsAStorageKeeps(t *testing.T) {
 	single, three := v1.Storage{Type: v1.StoragePersistentClaim}, v1.Storage{Type: v1.StoragePersistentClaim, ID: new(int32(3))}
 	gone := v1.Storage{Type: v1.StoragePersistentClaim, DeleteClaim: new(true)}
