@@ -220,7 +220,9 @@ func (c Cluster) Volumes(kafka string) []topology.Volume {
 			volumes = append(volumes, v)
 		}
 	}
-	slices.SortFunc(volumes, func(a, b topology.Volume) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Pool, b.Pool)) })
+	slices.SortFunc(volumes, func(a, b topology.Volume) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Pool, b.Pool))
+	})
 	return volumes
 }
 
