@@ -81,7 +81,7 @@ func (p *pass) serve(pairs map[string]pki.Pair) error {
 			p.input.Certificates.ListenerHash = map[string]string{}
 		}
 		p.input.Certificates.ListenerHash[l.Name] = pair.Hash()
-		p.status.Certificates[l.Name] = string(pair.Certificate)
+		p.status.Certificates[l.Name] = string(pki.Certificates(pair.Certificate))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -222,6 +223,36 @@ func TestTheStatusShowsTheCertificateThatNodesServe(t *testing.T) {
 	})
 	h.passOver("my-cluster")
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(own))
+}
+
+// TestTheKeyOfAListenerStaysOutOfTheStatus checks an entry that holds the certificate and its key, as cert-manager's CombinedPEM does: Kafka
+// loads it, so nodes get all of it, and the status has the certificate alone.
+func TestTheKeyOfAListenerStaysOutOfTheStatus(t *testing.T) {
+	g := NewWithT(t)
+	h := newHistory(t, 1)
+	own := h.ownCertificate(h.now, years)
+	certificate := []string{string(own["tls.crt"])}
+	own["tls.crt"] = slices.Concat(own["tls.key"], own["tls.crt"])
+	h.runs(kafkaWithOwn(), nodePool("pool", 1, v1.RoleController, v1.RoleBroker),
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Data: own})
+	g.Expect(h.served("my-cluster-pool-0")).To(Equal(own))
+	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(certificate))
+
+	pods := h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*podset.StrimziPodSet))
+	earlier := func() { // versions wrote the entry as it is
+		kafka := h.kafka("my-cluster")
+		kafka.Status.Listeners[1].Certificates = []string{string(own["tls.crt"])}
+		h.must(h.k8s.Status().Update(t.Context(), kafka))
+	}
+	earlier()
+	h.passOver("my-cluster")
+	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(certificate))
+	g.Expect(h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*podset.StrimziPodSet))).To(Equal(pods))
+
+	earlier()
+	change(h, &v1.Kafka{}, "my-cluster", func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0" }) // the pass ends before listeners are known
+	h.passOver("my-cluster")
+	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(certificate))
 }
 
 // unreadable makes the operator's reads of a Secret fail.

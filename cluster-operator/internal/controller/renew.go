@@ -119,13 +119,13 @@ func (p *pass) claimed(s *site) bool {
 	return ownership.Decide(&live, p.owner, ownership.Facts{}) == ownership.Proceed
 }
 
-// secretsOf returns what the Secrets of nodes hold, the certificates of users for listeners among it.
+// secretsOf returns the certificates in the Secrets of nodes, as a status has them: those of users for listeners are among them.
 func (p *pass) secretsOf(nodes topology.Topology) map[string]bool {
 	served := map[string]bool{}
 	for _, n := range nodes.Nodes() {
 		if secret := p.home().facts.Secret(nodes.PodName(n)); secret != nil {
 			for _, data := range secret.Data {
-				served[string(data)] = true
+				served[string(pki.Certificates(data))] = true
 			}
 		}
 	}

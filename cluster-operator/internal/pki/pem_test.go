@@ -61,6 +61,33 @@ func pkcs8(t *testing.T, key crypto.PrivateKey) []byte {
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
+// TestCertificatesComeWithoutKeys checks that nothing but certificates, encoded as pki does, remains of an entry that others may read.
+func TestCertificatesComeWithoutKeys(t *testing.T) {
+	from := at("2026-11-22 12:00:00")
+	root := issue(t, "root", ecKey(t), nil, from, from.AddDate(1, 0, 0))
+	leaf := issue(t, "leaf", ecKey(t), root, from, from.AddDate(1, 0, 0))
+	cert, ca, key := encodeCerts(leaf.cert), encodeCerts(root.cert), pkcs8(t, leaf.key)
+	chain := join(cert, ca)
+	for name, c := range map[string]struct{ text, want []byte }{
+		"a chain":                       {chain, chain},
+		"the key last":                  {join(chain, key), chain},
+		"the key first":                 {join(key, chain), chain},
+		"a key between":                 {join(cert, []byte("x\n"), key, ca), chain},
+		"line ends of Windows":          {bytes.ReplaceAll(chain, []byte("\n"), []byte("\r\n")), chain},
+		"a key in text around":          {join([]byte("Key: 00:aa:bb\n"), chain), chain},
+		"another name of the type":      {join(block("X509 CERTIFICATE", leaf.cert.Raw), ca), chain},
+		"a key that calls itself so":    {join(chain, block("CERTIFICATE", []byte("secret"))), chain},
+		"a key of OpenSSL":              {join(block("EC PRIVATE KEY", []byte("secret")), chain), chain},
+		"a certificate that is cut off": {join(cert, key, ca[:len(ca)/2]), cert},
+		"a key":                         {key, nil},
+		"nothing":                       {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			NewWithT(t).Expect(Certificates(c.text)).To(Equal(c.want))
+		})
+	}
+}
+
 // TestPairsOfUsers has a row for each form of certificates and keys. The results are those of DefaultSslEngineFactory of Kafka 4.3.1 on
 // Java 17, except that Kafka leaves out a truncated CA.
 func TestPairsOfUsers(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -85,6 +86,7 @@ const (
 func Of(in Input) v1.KafkaStatus {
 	s := *in.Kafka.Status.DeepCopy()
 	s.ObservedGeneration = in.Kafka.Generation
+	withoutKeys(s.Listeners)
 	if in.ClusterID != "" {
 		s.ClusterID = in.ClusterID
 	}
@@ -96,7 +98,7 @@ func Of(in Input) v1.KafkaStatus {
 	}
 	switch {
 	case in.Endpoints != nil:
-		s.Listeners = listeners(in)
+		s.Listeners = listeners(in, s.Listeners)
 	case in.ClusterCA != "":
 		renewListeners(s.Listeners, in)
 	}
@@ -281,7 +283,7 @@ var order = []v1.ListenerType{v1.ListenerInternal, v1.ListenerLoadBalancer, v1.L
 	v1.ListenerIngress,
 	v1.ListenerClusterIP}
 
-func listeners(in Input) []v1.ListenerStatus {
+func listeners(in Input, before []v1.ListenerStatus) []v1.ListenerStatus {
 	var list []v1.ListenerStatus
 	sorted := slices.Clone(in.Kafka.Spec.Kafka.Listeners)
 	slices.SortStableFunc(sorted, func(a, b v1.Listener) int { return slices.Index(order, a.Type) - slices.Index(order, b.Type) })
@@ -297,7 +299,7 @@ func listeners(in Input) []v1.ListenerStatus {
 		if certificate := cmp.Or(in.Certificates[l.Name], in.ClusterCA); l.TLS && certificate != "" {
 			status.Certificates = []string{certificate}
 		} else if l.TLS {
-			status.Certificates = certificatesOf(in.Kafka.Status.Listeners, l.Name)
+			status.Certificates = certificatesOf(before, l.Name)
 		}
 		list = append(list, status)
 	}
@@ -312,6 +314,20 @@ func certificatesOf(listeners []v1.ListenerStatus, name string) []string {
 		}
 	}
 	return nil
+}
+
+// withoutKeys takes out of a status what is no certificate: earlier versions, and Strimzi, copied the entry of a Secret, which may also have
+// the key.
+func withoutKeys(listeners []v1.ListenerStatus) {
+	for i := range listeners {
+		var certificates []string
+		for _, text := range listeners[i].Certificates {
+			if only := pki.Certificates([]byte(text)); len(only) > 0 {
+				certificates = append(certificates, string(only))
+			}
+		}
+		listeners[i].Certificates = certificates
+	}
 }
 
 // renewListeners puts the current certificate of the cluster CA into the status of the listeners that serve its certificates, and not those
@@ -335,6 +351,7 @@ func Stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
 // Paused returns the status of a Kafka whose reconciliation is paused.
 func Paused(kafka *v1.Kafka, now time.Time) v1.KafkaStatus {
 	s := *kafka.Status.DeepCopy()
+	withoutKeys(s.Listeners)
 	s.Conditions = paused(kafka.Status.Conditions, now)
 	return s
 }

@@ -1,6 +1,12 @@
 package status
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
 	"testing"
 	"time"
 
@@ -84,6 +90,50 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	}
 }
 
+// certificate returns a certificate in PEM.
+func certificate(t *testing.T, name string) string {
+	t.Helper()
+	g := NewWithT(t)
+	public, key, err := ed25519.GenerateKey(rand.Reader)
+	g.Expect(err).NotTo(HaveOccurred())
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
+	g.Expect(err).NotTo(HaveOccurred())
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}
+
+// aKey is a private key in PEM.
+var aKey = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("secret")}))
+
+// TestAStatusLosesKeys checks that the private key which an earlier version copied into a status, with the certificate beside it, goes in
+// each pass, and that the listener keeps its certificate.
+func TestAStatusLosesKeys(t *testing.T) {
+	own := certificate(t, "own")
+	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{Listeners: []v1.Listener{{Name: "own", TLS: true}}}}}
+	for name, text := range map[string]string{"before": aKey + own, "behind": "a comment\n" + own + aKey, "alone": aKey} {
+		kafka.Status.Listeners = []v1.ListenerStatus{{Name: "own", Certificates: []string{text}}}
+		var want []string
+		if text != aKey {
+			want = []string{own}
+		}
+		for end, of := range map[string]func(*v1.Kafka) v1.KafkaStatus{
+			"early":  func(k *v1.Kafka) v1.KafkaStatus { return Of(Input{Kafka: k}) },
+			"later":  func(k *v1.Kafka) v1.KafkaStatus { return Of(Input{Kafka: k, Endpoints: &model.Endpoints{}}) },
+			"paused": func(k *v1.Kafka) v1.KafkaStatus { return Paused(k, time.Unix(0, 0)) },
+			"renewed": func(k *v1.Kafka) v1.KafkaStatus {
+				return Of(Input{Kafka: k, ClusterCA: certificate(t, "ca"), Served: map[string]bool{own: true}})
+			},
+		} {
+			t.Run(name+" "+end, func(t *testing.T) {
+				g := NewWithT(t)
+				before := kafka.DeepCopy()
+				g.Expect(of(before).Listeners[0].Certificates).To(Equal(want))
+				g.Expect(before).To(Equal(kafka), "the cache's object stays")
+			})
+		}
+	}
+}
+
 func TestCertificatesOfListenersAreThoseThatNodesServe(t *testing.T) {
 	listener := func(name string, custom bool) v1.Listener {
 		l := v1.Listener{Name: name, TLS: true}
@@ -92,20 +142,21 @@ func TestCertificatesOfListenersAreThoseThatNodesServe(t *testing.T) {
 		}
 		return l
 	}
+	old, renewed, users, usersNew := certificate(t, "old"), certificate(t, "new"), certificate(t, "user's"), certificate(t, "user's new")
 	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{
 		Listeners: []v1.Listener{listener("tls", false), listener("own", true), {Name: "plain"}}}}}
 	kafka.Status.Listeners = []v1.ListenerStatus{
-		{Name: "tls", Certificates: []string{"old"}}, {Name: "own", Certificates: []string{"user's"}}, {Name: "plain"}}
+		{Name: "tls", Certificates: []string{old}}, {Name: "own", Certificates: []string{users}}, {Name: "plain"}}
 	for name, c := range map[string]struct {
 		in       Input
 		tls, own []string
 	}{
-		"the pass ends before the CA is known": {Input{Endpoints: &model.Endpoints{}}, []string{"old"}, []string{"user's"}},
-		"an invalid Kafka's CA is renewed": {Input{ClusterCA: "new", Served: map[string]bool{"user's": true}}, []string{"new"},
-			[]string{"user's"}},
-		"nothing is known": {Input{}, []string{"old"}, []string{"user's"}},
-		"the pass goes through": {Input{Endpoints: &model.Endpoints{}, ClusterCA: "new", Certificates: map[string]string{"own": "user's new"}},
-			[]string{"new"}, []string{"user's new"}},
+		"the pass ends before the CA is known": {Input{Endpoints: &model.Endpoints{}}, []string{old}, []string{users}},
+		"an invalid Kafka's CA is renewed": {Input{ClusterCA: renewed, Served: map[string]bool{users: true}}, []string{renewed},
+			[]string{users}},
+		"nothing is known": {Input{}, []string{old}, []string{users}},
+		"the pass goes through": {Input{Endpoints: &model.Endpoints{}, ClusterCA: renewed, Certificates: map[string]string{"own": usersNew}},
+			[]string{renewed}, []string{usersNew}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
