@@ -89,6 +89,13 @@ func (p *pass) keepSecrets(ctx context.Context, plan pki.Result) {
 	for _, d := range slices.Concat(plan.CAs, []pki.Desired{plan.TrustBundle}, plan.Leaves) {
 		p.secrets[d.Name] = d.Secret
 	}
+	for name, ca := range map[string]*v1.CertificateAuthority{
+		pki.ClusterCACertSecret(p.kafka.Name): p.kafka.Spec.ClusterCa, pki.ClientsCACertSecret(p.kafka.Name): p.kafka.Spec.ClientsCa,
+	} {
+		if s := p.secrets[name]; s != nil && len(p.sites) > 1 {
+			p.secrets[name] = pki.Public(s, caConfig(ca).Generate)
+		}
+	}
 }
 
 // writeSecrets writes Secrets that hold keys. They are created or updated as a whole, bound to what was read, and never forced.

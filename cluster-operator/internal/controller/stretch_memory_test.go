@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,38 @@ func TestSecretsOfCAsThatOutliveTheKafkaAreAtRest(t *testing.T) {
 	ca := facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca-cert"}
 	g.Expect(h.servers[0].objects[ca].GetOwnerReferences()).To(BeEmpty())
 	g.Expect(h.servers[2].objects[ca].GetOwnerReferences()).To(HaveLen(1), "it goes with the anchor")
+}
+
+// TestTheKeyOfACAStaysWhoeverPutItBesideTheCertificate checks Secrets of CAs into which a tool put the key beside the certificate. The key
+// reaches no other Kubernetes cluster, whether the CA is generated or the user's own, and one that an earlier version copied goes.
+func TestTheKeyOfACAStaysWhoeverPutItBesideTheCertificate(t *testing.T) {
+	for name, generated := range map[string]bool{"generated": true, "the user's": false} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			name := "my-cluster-cluster-ca-cert"
+			key := h.object(facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca"}).(*corev1.Secret).Data["ca.key"]
+			copied := func(id string) *corev1.Secret {
+				return h.leader().links[id].bound.objects[facts.Key{Kind: "Secret", Name: name}].object().(*corev1.Secret)
+			}
+			certificate := copied("east").Data["ca.crt"]
+			earlier := copied("east").DeepCopy()
+			earlier.Data["tls.key"] = key
+			h.must(h.leader().links["east"].bound.client().Update(t.Context(), earlier))
+			change(h.history, &v1.Kafka{}, "my-cluster", func(k *v1.Kafka) {
+				k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: &generated}
+			})
+			change(h.history, &corev1.Secret{}, name, func(s *corev1.Secret) {
+				s.Data["tls.key"], s.Data["ca.crt"] = key, slices.Concat(key, s.Data["ca.crt"])
+			})
+			h.rest()
+			for _, id := range []string{"east", "west"} {
+				g.Expect(copied(id).Data).To(HaveKeyWithValue("ca.crt", certificate))
+				g.Expect(fmt.Sprintf("%s", copied(id).Data)).NotTo(ContainSubstring("PRIVATE KEY"))
+			}
+			g.Expect(h.centrals[0].kafka().Status.Conditions).To(ContainElement(HaveField("Reason", "NotOnlyCertificates")))
+		})
+	}
 }
 
 func TestACentralClusterKeepsItsNameWhileAllOthersAreAway(t *testing.T) {

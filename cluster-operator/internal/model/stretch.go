@@ -185,7 +185,7 @@ func Planned(in Input, o unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 // Copies returns the Secrets of the home Kubernetes cluster that another one needs too: what its nodes trust, what its clients trust, and
-// the certificates of its nodes. The keys of CAs are never among them.
+// the certificates of its nodes. The keys of CAs are never among them: the Secrets of CAs are public ones (pki.Public).
 func Copies(in Input, secrets map[string]*corev1.Secret) []*corev1.Secret {
 	c := &cluster{in}
 	names := []string{c.name("cluster-ca-cert"), c.name("clients-ca-cert"), c.name("trustbundle")}

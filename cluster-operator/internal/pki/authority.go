@@ -151,6 +151,21 @@ func (a *authority) readCerts() {
 	}
 }
 
+// warnOfKeys reports entries that have more than certificates. Clients get them, and the roller and the topic operator reject them.
+func (a *authority) warnOfKeys() (problems []Problem) {
+	if a.certSecret == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.certSecret.Data)) {
+		if strings.HasSuffix(name, suffixCert) && !onlyCertificates(a.certSecret.Data[name]) {
+			problems = append(problems, Problem{ReasonNotCertificates, fmt.Sprintf("%s: %s in Secret %s/%s has PEM blocks other than "+
+				"certificates. Remove them, because the roller and the topic operator reject such a Secret, and clients get it. If a private key "+
+				"is among them, replace it", a.kind.title, name, a.certSecret.Namespace, a.kind.certSecret)})
+		}
+	}
+	return problems
+}
+
 // generation reads a counter from annotations.
 func generation(annotations map[string]string, name string) (int, bool) {
 	n, err := strconv.Atoi(annotations[name])

@@ -146,6 +146,16 @@ func Certificates(text []byte) []byte {
 	return encodeCerts(certs...)
 }
 
+// onlyCertificates reports whether no PEM block in a text is something else than a certificate.
+func onlyCertificates(text []byte) bool {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "CERTIFICATE" {
+			return false
+		}
+	}
+	return true
+}
+
 // boundary matches the beginning of a PEM block anywhere in the text.
 var boundary = regexp.MustCompile(`-----BEGIN ([^\r\n]*)-----`)
 

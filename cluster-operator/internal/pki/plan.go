@@ -103,6 +103,7 @@ func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*a
 func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, moved bool) error {
 	for _, a := range []*authority{cluster, clients} {
 		r.Problems = append(r.Problems, a.warn(in.Now)...)
+		r.Problems = append(r.Problems, a.warnOfKeys()...)
 		if a.config.RenewalDays >= a.config.ValidityDays {
 			r.Problems = append(r.Problems, Problem{ReasonRenewal, fmt.Sprintf(
 				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays,

@@ -613,6 +613,42 @@ func TestSuppliedCA(t *testing.T) {
 	}
 }
 
+// TestKeysAmongTheCertificatesOfACA checks that an entry with a key beside the certificate is reported, which a tool may write: the roller
+// and the topic operator reject it. It is no error, because nodes may run with it.
+func TestKeysAmongTheCertificatesOfACA(t *testing.T) {
+	g := NewWithT(t)
+	s := supplied(t)
+	certs := s.secrets["c-cluster-ca-cert"].Data
+	certs["ca.crt"] = slices.Concat(s.secrets["c-cluster-ca"].Data["ca.key"], certs["ca.crt"])
+	s.secrets["c-clients-ca-cert"].Data["more.crt"] = slices.Concat(certs["ca.crt"], []byte("-----BEGIN X-----\n-----END X-----\n"))
+	r, err := Plan(s.read())
+	g.Expect(err).NotTo(HaveOccurred())
+	about := func(entry string) any {
+		return And(HaveField("Reason", ReasonNotCertificates), HaveField("Message", ContainSubstring(entry)))
+	}
+	g.Expect(r.Problems).To(ConsistOf(about("Cluster CA: ca.crt in Secret kafka/c-cluster-ca-cert has"),
+		about("Clients CA: more.crt in Secret kafka/c-clients-ca-cert has")))
+}
+
+// TestPublicSecretsOfCAs checks that other Kubernetes clusters get certificates, and a store that the operator made, and nothing else: what
+// is not for them is empty, and not missing, so that it overwrites what is there.
+func TestPublicSecretsOfCAs(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t)
+	ca, key := s.secrets["c-cluster-ca-cert"].Data["ca.crt"], s.secrets["c-cluster-ca"].Data["ca.key"]
+	secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{
+		"ca.crt": slices.Concat(key, ca), "tls.crt": ca, "tls.key": key, "ca.key": key, "tls-combined.pem": slices.Concat(ca, key),
+		"key.crt": key, "ca.p12": []byte("store"), "ca.password": []byte("password"), "notes": []byte("x"),
+	}}
+	before := secret.DeepCopy()
+	want := map[string][]byte{"ca.crt": ca, "tls.crt": ca, "tls.key": {}, "ca.key": {}, "tls-combined.pem": {}, "key.crt": {}, "ca.p12": {},
+		"ca.password": {}, "notes": {}}
+	g.Expect(Public(secret, false).Data).To(Equal(want))
+	want["ca.p12"], want["ca.password"] = secret.Data["ca.p12"], secret.Data["ca.password"]
+	g.Expect(Public(secret, true).Data).To(Equal(want))
+	g.Expect(secret).To(Equal(before), "the cache's object stays")
+}
+
 // TestSuppliedCAWithoutGenerations checks that they are 0 from the first node on, and can be raised from there.
 func TestSuppliedCAWithoutGenerations(t *testing.T) {
 	g := NewWithT(t)

@@ -123,6 +123,8 @@ const (
 	ReasonPostponed = "MaintenancePostponed"
 	// ReasonRenewal: renewalDays is not less than validityDays.
 	ReasonRenewal = "InvalidRenewalDays"
+	// ReasonNotCertificates: something else is among the certificates of a CA, such as its key.
+	ReasonNotCertificates = "NotOnlyCertificates"
 	// ReasonOldKeyGone: certificates cannot be made with the old key while not all nodes trust the new one.
 	ReasonOldKeyGone = "OldCAKeyMissing"
 )

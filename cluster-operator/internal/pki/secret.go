@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -122,6 +123,23 @@ func Trusted(bundle *corev1.Secret) []byte {
 		return nil
 	}
 	return bundle.Data[bundleCluster]
+}
+
+// Public returns the Secret with a CA's certificates as other Kubernetes clusters get it: with the certificates, and with the store of them
+// that the operator made if it generates the CA. Anything else that is in it may be the CA's key, and is empty there: so the key that an
+// earlier version copied is overwritten, and a Secret of type kubernetes.io/tls has the entries that it needs.
+func Public(secret *corev1.Secret, generated bool) *corev1.Secret {
+	public := secret.DeepCopy()
+	for entry, data := range secret.Data {
+		switch {
+		case strings.HasSuffix(entry, suffixCert):
+			public.Data[entry] = append([]byte{}, Certificates(data)...)
+		case generated && (entry == entryStore || entry == entryPassword):
+		default:
+			public.Data[entry] = []byte{}
+		}
+	}
+	return public
 }
 
 // Certifies reports whether the certificate of a node is for all of these names and addresses, and returns the hash that a pod carries that
