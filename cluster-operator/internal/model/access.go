@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -64,7 +66,7 @@ func (c *cluster) networkPolicy() *networkingv1.NetworkPolicy {
 	}
 }
 
-// operatorPeers are the cluster operator and the roller, wherever they run.
+// operatorPeers are the cluster operator and the roller, wherever they run: the roller may have another namespace than the operator.
 func (c *cluster) operatorPeers() []networkingv1.NetworkPolicyPeer {
 	var namespaces *metav1.LabelSelector
 	if c.Settings.OperatorNamespace != c.Kafka.Namespace {
@@ -77,6 +79,13 @@ func (c *cluster) operatorPeers() []networkingv1.NetworkPolicyPeer {
 	} {
 		peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels},
 			NamespaceSelector: namespaces})
+	}
+	if at, _, found := strings.Cut(c.Settings.RollerAccount, "/"); found && at != c.Settings.OperatorNamespace {
+		roller := networkingv1.NetworkPolicyPeer{PodSelector: peers[1].PodSelector}
+		if at != c.Kafka.Namespace {
+			roller.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: at}}
+		}
+		peers = append(peers, roller)
 	}
 	return peers
 }

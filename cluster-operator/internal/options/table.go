@@ -78,8 +78,8 @@ func (o *Options) made() []settings.Setting {
 		{Env: "STRIMZI_PKCS12_KEYSTORE_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.PKCS12, settings.Bool),
 			Doc: "Whether the Secrets of CAs also contain their certificates as PKCS #12 stores."},
 		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: "own", Added: true, Parse: settings.Into(&o.RollerAccount, settings.Text),
-			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. `own` is `roller` in the operator's " +
-				"own namespace; `none` creates no Roles."},
+			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. NetworkPolicies admit the roller from " +
+				"that namespace. `own` is `roller` in the operator's own namespace; `none` creates no Roles."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
 			Doc: "The namespace of the operator's pods, for NetworkPolicies. The operator's Lease is there, too, here and in remote clusters, " +
 				"and what the settings of stretched Kafkas name."},
