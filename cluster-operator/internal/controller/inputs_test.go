@@ -523,7 +523,7 @@ func rendered(in model.Input, live map[string]model.Live) (string, map[string]mo
 	next := map[string]model.Live{}
 	for _, m := range result.Manifests {
 		name := in.Topology.PodName(m.Node)
-		next[name] = model.Live{Pod: m.Pod, Config: m.Config, RestartedAt: live[name].RestartedAt}
+		next[name] = model.Live{Pod: m.Pod, Config: m.Config, Content: m.Content, RestartedAt: live[name].RestartedAt}
 	}
 	return text.String(), next, nil
 }

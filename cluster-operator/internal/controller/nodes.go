@@ -82,8 +82,13 @@ func (p *pass) findUnconfigured() {
 // live returns the current manifests of nodes, by pod name.
 func (p *pass) live() map[string]model.Live {
 	live := map[string]model.Live{}
+	contents := map[*podset.StrimziPodSet]map[string]string{}
 	for _, l := range p.listed {
-		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), RestartedAt: p.restartedAt(l)}
+		if contents[l.Set] == nil {
+			contents[l.Set] = model.ContentsIn(l.Set)
+		}
+		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), Content: contents[l.Set][l.Pod.Name],
+			RestartedAt: p.restartedAt(l)}
 	}
 	for _, n := range p.input.Topology.Nodes() {
 		if name := p.podName(n); live[name].Pod == nil {

@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -310,6 +312,47 @@ func TestWhatSomebodyElseEditsIsHealed(t *testing.T) {
 	w.Expect(config.Data["server.config"]).To(Equal(text))
 	w.Expect(w.pods("pool")["my-cluster-pool-0"].Spec.Containers[0].Image).To(Equal("kafka:4.3.1"))
 	w.get(service, "my-cluster-kafka-bootstrap")
+}
+
+// TestAnEditWithItsHashIsHealed edits a ConfigMap of a node together with the annotation that has the hash of its data, which is no secret.
+// Who may only write ConfigMaps must not have nodes run something else.
+func TestAnEditWithItsHashIsHealed(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	before := w.pods("pool")
+	for _, entry := range []string{"server.config", "start.sh"} {
+		config, text := &corev1.ConfigMap{}, ""
+		tamper := func() {
+			w.get(config, "my-cluster-pool-1")
+			text = config.Data[entry]
+			config.Data[entry] = "# mine\n" + text
+			data, err := json.Marshal(config.Data)
+			w.Expect(err).NotTo(HaveOccurred())
+			sum := sha256.Sum256(data)
+			config.Annotations[model.AnnotationContent] = hex.EncodeToString(sum[:8])
+			w.Expect(w.k8s.Update(t.Context(), config)).To(Succeed())
+		}
+		tamper()
+		w.reconcile()
+		w.get(config, "my-cluster-pool-1")
+		w.Expect(config.Data[entry]).To(Equal(text))
+		w.Expect(w.pods("pool")).To(Equal(before))
+
+		// The sets of earlier versions do not know the hash. What is there counts, and is noted.
+		set := &podset.StrimziPodSet{}
+		w.get(set, "my-cluster-pool")
+		delete(set.Annotations, model.AnnotationContents)
+		w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
+		w.reconcile()
+		w.Expect(w.pods("pool")).To(Equal(before))
+		w.get(set, "my-cluster-pool")
+		w.Expect(model.ContentsIn(set)).To(HaveKeyWithValue(config.Name, config.Annotations[model.AnnotationContent]))
+		tamper()
+		w.reconcile()
+		w.get(config, "my-cluster-pool-1")
+		w.Expect(config.Data[entry]).To(Equal(text))
+	}
 }
 
 func TestAPoolThatIsDeletedStopsNoNode(t *testing.T) {

@@ -28,6 +28,9 @@ const (
 	AnnotationInputs = "kafka-operators.io/inputs"
 	// AnnotationContent is a hash of a ConfigMap's data, which detects edits by others.
 	AnnotationContent = "kafka-operators.io/content"
+	// AnnotationContents, on a StrimziPodSet, has AnnotationContent of its nodes' ConfigMaps, by pod name, in JSON. It detects edits by those
+	// who may write ConfigMaps, and so that annotation with the data, but no StrimziPodSets.
+	AnnotationContents = "kafka-operators.io/contents"
 	// AnnotationRestartedAt is when the user last asked for a restart of all nodes of a StrimziPodSet.
 	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
 	// AnnotationEndpoints has the advertised address of a node on each listener, in JSON: an address stays in use while Kubernetes temporarily
@@ -50,6 +53,8 @@ type Manifest struct {
 	Pod json.RawMessage
 	// Config is its ConfigMap.
 	Config *corev1.ConfigMap
+	// Content is AnnotationContent of its ConfigMap; "" if the ConfigMap stays as it is, and its StrimziPodSet does not know it.
+	Content string
 	// Changed reports that the pod is rendered again, and not kept as its StrimziPodSet lists it.
 	Changed bool
 	// Pending are what this version of the operator would change, and does not, because the user changed nothing.
@@ -62,6 +67,8 @@ type Live struct {
 	Pod json.RawMessage
 	// Config is its ConfigMap; nil if there is none.
 	Config *corev1.ConfigMap
+	// Content is its AnnotationContent according to the StrimziPodSet (ContentsIn); "" if that does not say.
+	Content string
 	// RestartedAt is the value of AnnotationRestartedAt that the pod should have; "" if no restart was requested.
 	RestartedAt string
 }
@@ -70,13 +77,14 @@ type Live struct {
 func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 	config := c.nodeConfig(n)
 	m := Manifest{Node: n, Config: config}
-	if keepConfig(live.Config, config) {
+	if keepConfig(live, config) {
 		if !maps.Equal(live.Config.Data, config.Data) {
 			m.Pending = append(m.Pending, "configuration")
 		}
 		m.Config.Data = maps.Clone(live.Config.Data)
 		m.Config.Annotations[AnnotationContent] = live.Config.Annotations[AnnotationContent]
 	}
+	m.Content = m.Config.Annotations[AnnotationContent]
 	pod := c.pod(n)
 	pod.Annotations[AnnotationConfigurationHash] = hash(c.startConfig(n).render())
 	if live.RestartedAt != "" {
@@ -101,9 +109,17 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 }
 
 // keepConfig reports whether a live ConfigMap was rendered from the same input as the desired one, and has not been edited.
-func keepConfig(live, wanted *corev1.ConfigMap) bool {
-	return live != nil && live.Annotations[AnnotationInputs] == wanted.Annotations[AnnotationInputs] &&
-		live.Annotations[AnnotationContent] == hashOf(live.Data)
+// If its StrimziPodSet, which an earlier version made, does not know the hash, the ConfigMap's own is believed.
+func keepConfig(live Live, wanted *corev1.ConfigMap) bool {
+	return live.Config != nil && live.Config.Annotations[AnnotationInputs] == wanted.Annotations[AnnotationInputs] &&
+		live.Config.Annotations[AnnotationContent] == hashOf(live.Config.Data) &&
+		(live.Content == "" || live.Content == live.Config.Annotations[AnnotationContent])
+}
+
+// ContentsIn returns the values of AnnotationContent that a StrimziPodSet knows, by pod name.
+func ContentsIn(set *podset.StrimziPodSet) (contents map[string]string) {
+	_ = json.Unmarshal([]byte(set.Annotations[AnnotationContents]), &contents) // what is unreadable is made anew
+	return contents
 }
 
 // keep returns the live pod if it was rendered from the same input and has not been edited, else nil.

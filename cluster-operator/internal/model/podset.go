@@ -48,8 +48,15 @@ func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziP
 	if live := c.Sets[set.Name]; p.Removed && live != nil {
 		set.Labels, set.Annotations = copied(live.Labels), copied(live.Annotations) // its pool can't be asked any more
 	}
+	contents := map[string]string{}
 	for _, m := range manifests {
 		set.Spec.Pods = append(set.Spec.Pods, runtime.RawExtension{Raw: m.Pod})
+		if m.Content != "" {
+			contents[c.podName(m.Node)] = m.Content
+		}
+	}
+	if len(contents) > 0 {
+		set.Annotations = with(set.Annotations, AnnotationContents, jsonOf(contents))
 	}
 	return set
 }

@@ -97,7 +97,7 @@ func (c *cluster) manifests(p topology.Pool, live map[string]Live) ([]Manifest, 
 			if err != nil {
 				return nil, fmt.Errorf("node %d: %w", n.ID, err)
 			}
-			list = append(list, Manifest{Node: n, Pod: pod})
+			list = append(list, Manifest{Node: n, Pod: pod, Content: present.Content})
 			continue
 		}
 		m, err := c.node(n, present)

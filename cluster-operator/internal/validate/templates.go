@@ -94,8 +94,8 @@ func (f *findings) metadata(at templatePart, t reflect.Value) {
 var overwritten = map[string][]string{
 	"spec.kafka.template.pod.metadata":    {podset.AnnotationConfigHash, model.AnnotationInputs},
 	"spec.template.pod.metadata":          {podset.AnnotationConfigHash, model.AnnotationInputs},
-	"spec.kafka.template.podSet.metadata": {podset.AnnotationRolledBy},
-	"spec.template.podSet.metadata":       {podset.AnnotationRolledBy},
+	"spec.kafka.template.podSet.metadata": {podset.AnnotationRolledBy, model.AnnotationContents},
+	"spec.template.podSet.metadata":       {podset.AnnotationRolledBy, model.AnnotationContents},
 }
 
 // metadataKeys refuses what Strimzi refuses, and names what has no effect.
