@@ -225,8 +225,8 @@ func TestTheStatusShowsTheCertificateThatNodesServe(t *testing.T) {
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(own))
 }
 
-// TestTheKeyOfAListenerStaysOutOfTheStatus checks an entry that holds the certificate and its key, as cert-manager's CombinedPEM does: Kafka
-// loads it, so nodes get all of it, and the status has the certificate alone.
+// TestTheKeyOfAListenerStaysOutOfTheStatus checks an entry that holds the certificate and its key, as cert-manager's CombinedPEM does.
+// Kafka loads it, so nodes get all of it, and the status has the certificate alone.
 func TestTheKeyOfAListenerStaysOutOfTheStatus(t *testing.T) {
 	g := NewWithT(t)
 	h := newHistory(t, 1)

@@ -133,8 +133,8 @@ func (p Pair) key() (crypto.Signer, *PairError) {
 	return nil, flawed(KeyFormat, "has a key of an unsupported type (%T): use RSA or EC", parsed)
 }
 
-// Certificates returns the certificates in a text of PEM, and nothing else of it: for Kafka, their key may be among them. It leaves out what
-// can't be read.
+// Certificates returns the certificates in a text of PEM, and nothing else of it: for Kafka, their key may be among them. It leaves out
+// what can't be read.
 func Certificates(text []byte) []byte {
 	blocks, _ := pemBlocks(text, "CERTIFICATE")
 	var certs []*x509.Certificate

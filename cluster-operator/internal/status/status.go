@@ -316,8 +316,8 @@ func certificatesOf(listeners []v1.ListenerStatus, name string) []string {
 	return nil
 }
 
-// withoutKeys takes out of a status what is no certificate: earlier versions, and Strimzi, copied the entry of a Secret, which may also have
-// the key.
+// withoutKeys takes out of a status what is no certificate: earlier versions, and Strimzi, copied the entry of a Secret, which may also
+// have the key.
 func withoutKeys(listeners []v1.ListenerStatus) {
 	for i := range listeners {
 		var certificates []string
