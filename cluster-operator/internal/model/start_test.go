@@ -20,6 +20,14 @@ case "$*" in
 esac
 `
 
+// fakeSync notes the volume that is to be written to disk, and what is in all volumes. It fails as the environment asks.
+const fakeSync = `#!/usr/bin/env bash
+shopt -s nullglob
+cd "${0%/*}"
+echo "$1 ${2#"$PWD/"}:" data-*/kafka-log1/{.mov*,__*} >>synced
+exit "${SYNC_FAILS:-0}"
+`
+
 // What start.sh runs.
 const (
 	runsAgent         = "agent"
@@ -50,6 +58,7 @@ func newContainer(t *testing.T, mounted, configured []string, metadata string) *
 	}
 	c.write("mountinfo", mounts)
 	c.write("java", fakeJava)
+	c.write("sync", fakeSync)
 	c.write("custom-config/start.sh", strings.NewReplacer("/opt/kafka", c.dir, "/proc/self/mountinfo", c.dir+"/mountinfo",
 		"/tmp/server.config", c.dir+"/tmp.config").Replace(script("start.sh")))
 	c.write("custom-config/server.config", "node.id=1\nlog.dirs="+strings.Join(dirs, ",")+"\nmetadata.log.dir="+c.log(metadata)+"\n")
@@ -208,6 +217,30 @@ func TestNodesMoveTheirMetadataLog(t *testing.T) {
 			}
 		})
 	}
+	t.Run("and keep the old one until the new one is on disk", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-1")
+		c.write("data-0"+metadataLog+"00.log", "records")
+		_, _, err := c.start("SYNC_FAILS=1")
+		c.Expect(err).To(HaveOccurred())
+		c.Expect(c.files("data-0")).To(Equal(map[string]string{"__cluster_metadata-0/00.log": "records"}))
+		c.Expect(os.Remove(filepath.Join(c.dir, "synced"))).To(Succeed())
+		_, _, err = c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		text, err := os.ReadFile(filepath.Join(c.dir, "synced"))
+		c.Expect(err).NotTo(HaveOccurred())
+		at := strings.NewReplacer("OLD", "data-0/kafka-log1", "NEW", "data-1/kafka-log1", "LOG", "__cluster_metadata-0")
+		c.Expect(string(text)).To(Equal(at.Replace("-f NEW: NEW/.moving OLD/LOG\n-f NEW: OLD/LOG NEW/LOG\n-f OLD: OLD/.moved NEW/LOG\n")))
+	})
+	t.Run("and leave nothing of a move that was interrupted and taken back", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-0")
+		c.write("data-0"+metadataLog+"00.log", "records")
+		c.write("data-0/kafka-log1/.moved/00.log", "rec")
+		c.write("data-1/kafka-log1/.moving/00.log", "rec")
+		_, _, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(c.files("data-0")).To(Equal(map[string]string{"__cluster_metadata-0/00.log": "records"}))
+		c.Expect(c.files("data-1")).To(BeEmpty())
+	})
 	t.Run("unless there is one already", func(t *testing.T) {
 		c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-1")
 		c.write("data-0"+metadataLog+"00.log", "old")

@@ -54,15 +54,23 @@ if [ "$present" != "$wanted" ]; then
   } >"$config"
 fi
 
-# The metadata log may have been moved to another volume. Its only copy may be the one on the old volume.
+# The metadata log may have been moved to another volume. Its only copy may be the one on the old volume, which is another disk: it goes when
+# the new one is written to disk, and gets another name first, so that no part of it is taken for a log.
+log=__cluster_metadata-0
 for dir in "${dirs[@]}"; do
-  if [ "$dir" != "$metadata" ] && [ -d "$dir/__cluster_metadata-0" ] && [ ! -d "$metadata/__cluster_metadata-0" ]; then
+  rm -rf "$dir/.moving" "$dir/.moved" # what is left of an interrupted move: Kafka does not start with it
+done
+for dir in "${dirs[@]}"; do
+  if [ "$dir" != "$metadata" ] && [ -d "$dir/$log" ] && [ ! -d "$metadata/$log" ]; then
     echo "moving the metadata log from $dir to $metadata"
     mkdir -p "$metadata"
-    rm -rf "$metadata/.moving"
-    cp -a "$dir/__cluster_metadata-0" "$metadata/.moving"
-    mv "$metadata/.moving" "$metadata/__cluster_metadata-0"
-    rm -rf "$dir/__cluster_metadata-0"
+    cp -a "$dir/$log" "$metadata/.moving"
+    sync -f "$metadata"
+    mv "$metadata/.moving" "$metadata/$log"
+    sync -f "$metadata"
+    mv "$dir/$log" "$dir/.moved"
+    sync -f "$dir"
+    rm -rf "$dir/.moved"
   fi
 done
 
