@@ -43,6 +43,8 @@ type container struct {
 	dir string
 	// classpath is what the user puts before Kafka's own.
 	classpath string
+	// said is what start.sh wrote.
+	said string
 }
 
 // newContainer returns a container with volumes, and others in its configuration. The metadata log is to be on the volume metadata.
@@ -78,6 +80,14 @@ func (c *container) write(file, text string) {
 	c.Expect(os.WriteFile(path, []byte(text), 0o700)).To(Succeed())
 }
 
+// configure adds lines to the configuration.
+func (c *container) configure(lines string) {
+	c.t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.dir, "custom-config", "server.config"))
+	c.Expect(err).NotTo(HaveOccurred())
+	c.write("custom-config/server.config", string(text)+lines+"\n")
+}
+
 // format writes what Kafka writes to a volume when it is formatted.
 func (c *container) format(volume, cluster string) {
 	c.t.Helper()
@@ -92,6 +102,7 @@ func (c *container) start(env ...string) (runs []string, config string, err erro
 	start := exec.CommandContext(c.t.Context(), "bash", filepath.Join(c.dir, "custom-config", "start.sh"))
 	start.Env = append(env, "PATH="+c.dir+":"+os.Getenv("PATH"), "SAID="+said)
 	out, err := start.CombinedOutput()
+	c.said = string(out)
 	if err != nil {
 		c.t.Logf("%v: %s", err, out)
 	}
@@ -241,14 +252,64 @@ func TestNodesMoveTheirMetadataLog(t *testing.T) {
 		c.Expect(c.files("data-0")).To(Equal(map[string]string{"__cluster_metadata-0/00.log": "records"}))
 		c.Expect(c.files("data-1")).To(BeEmpty())
 	})
-	t.Run("unless there is one already", func(t *testing.T) {
-		c := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-1")
-		c.write("data-0"+metadataLog+"00.log", "old")
-		c.write("data-1"+metadataLog+"00.log", "new")
+}
+
+// Kafka does not start with two metadata logs.
+func TestNodesKeepOneMetadataLog(t *testing.T) {
+	whole := map[string]string{"quorum-state": "{}", "00.log": "records"}
+	for name, c := range map[string]struct {
+		roles    string
+		old, new map[string]string
+		stays    map[string]string // nil if both stay
+	}{
+		"a broker fetches what is missing":  {"broker", map[string]string{"00.log": "newer"}, whole, whole},
+		"a controller's that was copied":    {"controller", whole, whole, whole},
+		"a part of one that was copied":     {"broker,controller", map[string]string{"00.log": "records"}, whole, whole},
+		"an empty one":                      {"controller", nil, whole, whole},
+		"an empty one in the new place":     {"controller", whole, nil, whole},
+		"a copy of which a part is missing": {"controller", whole, map[string]string{"00.log": "records"}, nil},
+		"another vote":                      {"controller", map[string]string{"quorum-state": "{1}", "00.log": "records"}, whole, nil},
+		"other records":                     {"broker,controller", map[string]string{"00.log": "record"}, whole, nil},
+		"unknown roles":                     {"", map[string]string{"00.log": "record"}, whole, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newContainer(t, []string{"data-0", "data-1"}, []string{"data-0", "data-1"}, "data-1")
+			in.configure("process.roles=" + c.roles)
+			for volume, files := range map[string]map[string]string{"data-0": c.old, "data-1": c.new} {
+				in.Expect(os.MkdirAll(filepath.Join(in.dir, volume, metadataLog), 0o700)).To(Succeed())
+				for file, text := range files {
+					in.write(volume+metadataLog+file, text)
+				}
+			}
+			before := []map[string]string{in.files("data-0"), in.files("data-1")}
+			runs, _, err := in.start()
+			if c.stays == nil {
+				in.Expect(err).To(HaveOccurred())
+				in.Expect(runs).To(BeEmpty())
+				in.Expect([]map[string]string{in.files("data-0"), in.files("data-1")}).To(Equal(before))
+				in.Expect(in.said).To(ContainSubstring(": %s/__cluster_metadata-0 and %s/__cluster_metadata-0.", in.log("data-1"), in.log("data-0")))
+				return
+			}
+			in.Expect(err).NotTo(HaveOccurred())
+			in.Expect(filepath.Join(in.dir, "data-0", metadataLog)).NotTo(BeADirectory())
+			in.Expect(in.files("data-0")).To(BeEmpty())
+			in.Expect(in.files("data-1")).To(HaveLen(len(c.stays)))
+			for file, text := range c.stays {
+				in.Expect(in.files("data-1")).To(HaveKeyWithValue("__cluster_metadata-0/"+file, text))
+			}
+		})
+	}
+	t.Run("of three", func(t *testing.T) {
+		volumes := []string{"data-0", "data-1", "data-2"}
+		c := newContainer(t, volumes, volumes, "data-2")
+		c.configure("process.roles=broker")
+		c.write("data-0"+metadataLog+"00.log", "a")
+		c.write("data-1"+metadataLog+"00.log", "b")
 		_, _, err := c.start()
 		c.Expect(err).NotTo(HaveOccurred())
-		c.Expect(c.files("data-0")).To(HaveKeyWithValue("__cluster_metadata-0/00.log", "old"))
-		c.Expect(c.files("data-1")).To(HaveKeyWithValue("__cluster_metadata-0/00.log", "new"))
+		c.Expect(c.files("data-0")).To(BeEmpty())
+		c.Expect(c.files("data-1")).To(BeEmpty())
+		c.Expect(c.files("data-2")).To(Equal(map[string]string{"__cluster_metadata-0/00.log": "a"}))
 	})
 }
 
@@ -299,9 +360,7 @@ func TestNodesUseMountedVolumesOnly(t *testing.T) {
 		for cordoned, left := range map[string]string{"data-1": "", "data-0,data-1": "data-0", "*": "*"} {
 			c := newContainer(t, []string{"data-0"}, []string{"data-0", "data-1"}, "data-0")
 			paths := strings.NewReplacer("data-0", c.log("data-0"), "data-1", c.log("data-1"))
-			text, err := os.ReadFile(filepath.Join(c.dir, "custom-config", "server.config"))
-			c.Expect(err).NotTo(HaveOccurred())
-			c.write("custom-config/server.config", string(text)+"cordoned.log.dirs="+paths.Replace(cordoned)+"\n")
+			c.configure("cordoned.log.dirs=" + paths.Replace(cordoned))
 			_, config, err := c.start()
 			c.Expect(err).NotTo(HaveOccurred())
 			if left == "" {

@@ -54,24 +54,38 @@ if [ "$present" != "$wanted" ]; then
   } >"$config"
 fi
 
-# The metadata log may have been moved to another volume. Its only copy may be the one on the old volume, which is another disk: it goes when
-# the new one is written to disk, and gets another name first, so that no part of it is taken for a log.
+# The metadata log may have been moved to another volume. Its only copy may be the one on the old volume, which is another disk: it goes
+# when the new one is written to disk, and gets another name first, so that no part of it is taken for a log.
+# Kafka does not start with two. Of a broker, one can go: it fetches what is missing. So can a copy, or a part of one, which an interrupted
+# move left. Else the newer one of a controller may be the only copy, and has its vote.
 log=__cluster_metadata-0
+copied() { (cd "$dir/$log" && sha256sum -- *) | (cd "$metadata/$log" && sha256sum -c) >/dev/null 2>&1; }
 for dir in "${dirs[@]}"; do
   rm -rf "$dir/.moving" "$dir/.moved" # what is left of an interrupted move: Kafka does not start with it
+  rmdir "$dir/$log" 2>/dev/null || true # an empty one is none
 done
 for dir in "${dirs[@]}"; do
-  if [ "$dir" != "$metadata" ] && [ -d "$dir/$log" ] && [ ! -d "$metadata/$log" ]; then
+  if [ "$dir" = "$metadata" ] || [ ! -d "$dir/$log" ]; then continue; fi
+  if [ ! -d "$metadata/$log" ]; then
     echo "moving the metadata log from $dir to $metadata"
     mkdir -p "$metadata"
     cp -a "$dir/$log" "$metadata/.moving"
     sync -f "$metadata"
     mv "$metadata/.moving" "$metadata/$log"
     sync -f "$metadata"
-    mv "$dir/$log" "$dir/.moved"
-    sync -f "$dir"
-    rm -rf "$dir/.moved"
+  elif [ "$(property process.roles)" = broker ] || copied; then
+    echo "removing the metadata log in $dir, since there is one in $metadata"
+  else
+    ls -ld "$metadata/$log"/* "$dir/$log"/* || true
+    echo "There are two metadata logs, see above: $metadata/$log and $dir/$log. Kafka does not start with both, and the newer" \
+      "one must stay: it has this controller's vote, and may be the only copy of the metadata. If the older one is on a volume that was" \
+      "added to the pool again, and nothing on that is needed, delete the volume's PersistentVolumeClaim and this pod. Else mount the" \
+      "volumes in another pod, and move the older log out of its volume."
+    exit 1
   fi
+  mv "$dir/$log" "$dir/.moved"
+  sync -f "$dir"
+  rm -rf "$dir/.moved"
 done
 
 # What is formatted stays as it is. It is not left to Kafka to see that: during an upgrade, a node that was not restarted yet does not know
