@@ -55,8 +55,10 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 			return err
 		}
 		var nodes []int32
+		controllers := slices.Contains(pool.Spec.Roles, v1.RoleController)
 		for _, l := range p.nodesOf(name) {
 			nodes = append(nodes, l.Node.ID)
+			controllers = controllers || l.Node.Roles.Controller
 		}
 		prefix := p.kafka.Name + "-" + name
 		before = model.WithKept(model.WithSizesOf(before, sizes[name], prefix), p.keptClaims(name), prefix)
@@ -66,7 +68,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 				"The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
 					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; "))})
 		} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
-			accepted = model.KeepVolumes(before, accepted, stay)
+			accepted = model.KeepVolumes(before, accepted, stay, controllers)
 		} else {
 			continue
 		}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -100,6 +102,34 @@ func TestTheMetadataLogMovesOffAVolumeWithReplicas(t *testing.T) {
 	}
 	g.Expect(h.logs).To(HaveKeyWithValue("my-cluster-pool-0", "data-1"))
 	g.Expect(h.kafka("my-cluster").Status.Conditions).To(blockedBy("volume 0 of broker 0 holds 3 replicas"))
+	g.Expect(h.kafka("my-cluster")).To(isReady("True", "", ""))
+}
+
+// Of a broker without the controller role, the log is a copy that it fetches again.
+func TestAVolumeOfBrokersWithReplicasAndTheMetadataLogStaysWithoutARestart(t *testing.T) {
+	g := NewWithT(t)
+	h := newHistory(t, 1)
+	pool := nodePool("brokers", 1, v1.RoleBroker)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0, false), disk(1, false)}}
+	h.runs(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
+	set := facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-brokers"}
+	before := h.object(set).(*podset.StrimziPodSet).Spec.Pods
+	change(h, pool, "brokers", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = []v1.StorageVolume{disk(1, false)} })
+	revision := func(pods []runtime.RawExtension) string {
+		pod := &corev1.Pod{}
+		h.must(json.Unmarshal(pods[0].Raw, pod))
+		return pod.Annotations[podset.AnnotationRevision]
+	}
+	for range 2 {
+		h.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0), Replicas: 3, Cordoned: true}, {Path: dirOf(0, 1)}}}
+		h.passOver("my-cluster")
+	}
+	g.Expect(h.kafka("my-cluster").Status.Conditions).To(blockedBy("volume 0 of broker 0 holds 3 replicas"))
+	g.Expect(revision(h.object(set).(*podset.StrimziPodSet).Spec.Pods)).To(Equal(revision(before)))
+	h.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0), Cordoned: true}, {Path: dirOf(0, 1)}}}
+	h.passOver("my-cluster")
+	h.comeUp()
+	g.Expect(claims(h.object(facts.Key{Kind: "Pod", Name: "my-cluster-brokers-0"}).(*corev1.Pod))).To(HaveLen(1))
 	g.Expect(h.kafka("my-cluster")).To(isReady("True", "", ""))
 }
 

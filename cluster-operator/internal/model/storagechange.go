@@ -159,9 +159,14 @@ func RemovedVolumes(before, wanted v1.Storage) []int32 {
 }
 
 // KeepVolumes returns the wanted storage with those volumes of before that can't go yet. Nodes begin to keep their metadata log where the
-// wanted storage has it, as long as they have both volumes.
-func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
+// wanted storage has it, as long as they have both volumes. Brokers that are no controllers need no restart for that: they fetch the log
+// again when its volume goes.
+func KeepVolumes(before, wanted v1.Storage, ids []int32, controllers bool) v1.Storage {
 	kept, log := *wanted.DeepCopy(), MetadataVolume(wanted)
+	marked := slices.ContainsFunc(volumesOf(wanted), func(v volume) bool { return v.KraftMetadata == v1.KraftMetadataShared })
+	if current := MetadataVolume(before); !controllers && !marked && slices.Contains(ids, current) {
+		log = current
+	}
 	added := kept.Volumes
 	kept.Volumes = nil
 	for _, v := range before.DeepCopy().Volumes { // in their order, so that nothing changes for a node that keeps all of them
@@ -169,7 +174,9 @@ func KeepVolumes(before, wanted v1.Storage, ids []int32) v1.Storage {
 		if i := slices.IndexFunc(added, is); i >= 0 {
 			kept.Volumes, added = append(kept.Volumes, added[i]), slices.Delete(added, i, i+1)
 		} else if slices.Contains(ids, value(v.ID, 0)) {
-			v.KraftMetadata = ""
+			if value(v.ID, 0) != log {
+				v.KraftMetadata = ""
+			}
 			kept.Volumes = append(kept.Volumes, v)
 		}
 	}

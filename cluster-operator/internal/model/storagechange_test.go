@@ -112,12 +112,33 @@ func TestVolumesThatCantGoYetAreKept(t *testing.T) {
 	g := NewWithT(t)
 	before, wanted := jbod(claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi")), jbod(claimed(1, "2Gi"), claimed(3, "1Gi"))
 	g.Expect(RemovedVolumes(before, wanted)).To(Equal([]int32{0, 2}))
-	g.Expect(KeepVolumes(before, wanted, []int32{2})).To(Equal(jbod(claimed(1, "2Gi"), claimed(2, "1Gi"), claimed(3, "1Gi"))))
+	g.Expect(KeepVolumes(before, wanted, []int32{2}, true)).To(Equal(jbod(claimed(1, "2Gi"), claimed(2, "1Gi"), claimed(3, "1Gi"))))
 	g.Expect(wanted.Volumes).To(HaveLen(2))
 	three := jbod(claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi"))
-	g.Expect(KeepVolumes(three, jbod(claimed(0, "1Gi"), claimed(2, "1Gi")), []int32{1})).To(Equal(three), "nothing changes for the nodes")
+	kept := KeepVolumes(three, jbod(claimed(0, "1Gi"), claimed(2, "1Gi")), []int32{1}, true)
+	g.Expect(kept).To(Equal(three), "nothing changes for the nodes")
 	one := v1.Storage{Type: v1.StoragePersistentClaim, Size: "1Gi"}
 	g.Expect(RemovedVolumes(one, one)).To(BeEmpty())
+}
+
+func TestWhereTheMetadataLogIsWhileItsVolumeCantGo(t *testing.T) {
+	zero, one, two := claimed(0, "1Gi"), claimed(1, "1Gi"), claimed(2, "1Gi")
+	log := func(v v1.StorageVolume) v1.StorageVolume { v.KraftMetadata = v1.KraftMetadataShared; return v }
+	for name, c := range map[string]struct{ before, wanted, controllers, brokers v1.Storage }{
+		"the lowest id":             {jbod(zero, one), jbod(one), jbod(zero, log(one)), jbod(zero, one)},
+		"a volume that says so":     {jbod(one, log(two)), jbod(one), jbod(one, two), jbod(one, log(two))},
+		"a lower one is added":      {jbod(one, two), jbod(zero, two), jbod(one, two, zero), jbod(log(one), two, zero)},
+		"the user says where":       {jbod(zero, one), jbod(log(one)), jbod(zero, log(one)), jbod(zero, log(one))},
+		"brokers moved it already":  {jbod(zero, log(one)), jbod(one), jbod(zero, log(one)), jbod(zero, log(one))},
+		"on a volume that is to go": {jbod(log(zero), one, two), jbod(two), jbod(zero, one, log(two)), jbod(log(zero), one, two)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			removed := RemovedVolumes(c.before, c.wanted)
+			g.Expect(KeepVolumes(c.before, c.wanted, removed, true)).To(HaveField("Volumes", ConsistOf(c.controllers.Volumes)))
+			g.Expect(KeepVolumes(c.before, c.wanted, removed, false)).To(HaveField("Volumes", ConsistOf(c.brokers.Volumes)))
+		})
+	}
 }
 
 func TestWhereTheMetadataLogIs(t *testing.T) {
