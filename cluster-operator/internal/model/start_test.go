@@ -62,7 +62,7 @@ func newContainer(t *testing.T, mounted, configured []string, metadata string) *
 	c.write("java", fakeJava)
 	c.write("sync", fakeSync)
 	c.write("custom-config/start.sh", strings.NewReplacer("/opt/kafka", c.dir, "/proc/self/mountinfo", c.dir+"/mountinfo",
-		"/tmp/server.config", c.dir+"/tmp.config").Replace(script("start.sh")))
+		"/tmp/server.config", c.dir+"/tmp.config", "/tmp/ran.config", c.dir+"/ran.config").Replace(script("start.sh")))
 	c.write("custom-config/server.config", "node.id=1\nlog.dirs="+strings.Join(dirs, ",")+"\nmetadata.log.dir="+c.log(metadata)+"\n")
 	c.write("custom-config/cluster.id", "id")
 	c.write("custom-config/metadata.version", "4.3-IV0")
@@ -379,6 +379,15 @@ func TestNodesUseMountedVolumesOnly(t *testing.T) {
 		c.Expect(c.files("data-0")).To(Equal(log))
 		c.Expect(filepath.Join(c.dir, "data-1")).NotTo(BeADirectory())
 	})
+	t.Run("also in what this pod ran with before", func(t *testing.T) {
+		c := newContainer(t, []string{"data-0"}, []string{"data-0", "data-1"}, "data-1")
+		_, before, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.configure("broker.rack=" + c.inFile(placementDir, "rack"))
+		_, config, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(config).To(Equal(before))
+	})
 	t.Run("it is unknown what is mounted", func(t *testing.T) {
 		for _, mounts := range []string{"", "1 1 0:1 / / rw - overlay overlay rw\n"} {
 			c := newContainer(t, nil, []string{"data-0"}, "data-0")
@@ -390,5 +399,76 @@ func TestNodesUseMountedVolumesOnly(t *testing.T) {
 			c.Expect(err).NotTo(HaveOccurred())
 			c.Expect(runs).To(Equal([]string{runsFormat, runsKafka}))
 		}
+	})
+}
+
+// inFile refers to a file in one of Kafka's folders of the container.
+func (c *container) inFile(dir, file string) string {
+	return inFile(strings.Replace(dir, "/opt/kafka", c.dir, 1), file)
+}
+
+// Kafka takes a reference to a missing file for the value. It would register with a false rack, for example.
+func TestNodesStartWithTheConfigurationOfTheirPod(t *testing.T) {
+	newPod := func(t *testing.T) *container {
+		c := newContainer(t, []string{"data"}, []string{"data"}, "data")
+		c.format("data", "id")
+		c.configure("process.roles=controller,broker")
+		c.write("certificates/node.key", "key")
+		return c
+	}
+	for name, line := range map[string]func(c *container) string{
+		"a rack": func(c *container) string { return "broker.rack=" + c.inFile(placementDir, "rack") },
+		"a certificate": func(c *container) string {
+			return "listener.name.tls.ssl.keystore.key=" + c.inFile(certificatesDir, "own.key")
+		},
+		"the second of two addresses": func(c *container) string {
+			c.write("placement/address", "1.2.3.4")
+			return "advertised.listeners=A://" + c.inFile(placementDir, "address") + ":1,B://" + c.inFile(placementDir, "address-hostname") + ":2"
+		},
+		"other roles": func(*container) string { return "process.roles=controller" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newPod(t)
+			_, before, err := c.start()
+			c.Expect(err).NotTo(HaveOccurred())
+			c.configure(line(c))
+			for range 2 {
+				runs, config, err := c.start()
+				c.Expect(err).NotTo(HaveOccurred())
+				c.Expect(runs).To(Equal([]string{runsKafka}))
+				c.Expect(config).To(Equal(before))
+			}
+			for _, file := range []string{"placement/rack", "placement/address-hostname", "certificates/own.key"} {
+				c.write(file, "x")
+			}
+			c.Expect(os.Remove(filepath.Join(c.dir, "ran.config"))).To(Succeed())
+			_, config, err := c.start()
+			c.Expect(err).NotTo(HaveOccurred(), "the next pod")
+			c.Expect(config).To(Equal(before + line(c) + "\n"))
+		})
+	}
+	t.Run("which is not known", func(t *testing.T) {
+		c := newPod(t)
+		c.configure("broker.rack=" + c.inFile(placementDir, "rack"))
+		runs, _, err := c.start()
+		c.Expect(err).To(HaveOccurred())
+		c.Expect(runs).To(BeEmpty())
+		c.Expect(c.said).To(ContainSubstring("it has no " + c.dir + "/placement/rack"))
+	})
+	t.Run("or a newer one for the same pod", func(t *testing.T) {
+		c := newPod(t)
+		_, _, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.configure("ssl.keystore.key=" + c.inFile(certificatesDir, "node.key") + "\nsasl=" + c.inFile("/opt/kafka/mine", "key"))
+		_, config, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(config).To(HaveSuffix("/mine:key}\n"))
+	})
+	t.Run("although there is no space to note it", func(t *testing.T) {
+		c := newPod(t)
+		c.Expect(os.Symlink("/nowhere/file", filepath.Join(c.dir, "ran.config.new"))).To(Succeed())
+		runs, _, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(runs).To(Equal([]string{runsKafka}))
 	})
 }

@@ -16,6 +16,20 @@ done
 config=$conf/server.config
 property() { sed -n "s|^$1=||p" "$config" | tail -n 1; }
 
+# The configuration may already be that of the next pod: with files that this pod does not have, or with other roles. Kafka would take a
+# reference to a missing file for the value. What this pod ran with counts until it is replaced.
+ran=/tmp/ran.config
+unlike=
+while IFS=: read -r _ folder file; do
+  [ -e "$folder/$file" ] || unlike="it has no $folder/$file"
+done < <(grep -oE '[$][{]strimzidir:/opt/kafka/(certificates|placement):[^}]+' "$config")
+if [ -f "$ran" ] && [ "$(config=$ran && property process.roles)" != "$(property process.roles)" ]; then unlike="it has other roles"; fi
+if [ -n "$unlike" ]; then
+  echo "the configuration is not the one of this pod, which is to be replaced: $unlike"
+  [ -f "$ran" ] || exit 1
+  config=$ran
+fi
+
 # mounted reports whether the volume of a log directory is mounted. The configuration may already be that of the next pod, which has other
 # volumes than this one: what is written where no volume is mounted is lost. The list of mounts counts if the configuration is in it.
 mounts=' '
@@ -45,13 +59,13 @@ if [ "$present" != "$wanted" ]; then
   fi
   cordoned=$(property cordoned.log.dirs)
   [ "$cordoned" = '*' ] || cordoned=$(only_mounted "$cordoned")
-  config=/tmp/server.config
   {
-    sed '/^log\.dirs=/d; /^metadata\.log\.dir=/d; /^cordoned\.log\.dirs=/d' "$conf/server.config"
+    sed '/^log\.dirs=/d; /^metadata\.log\.dir=/d; /^cordoned\.log\.dirs=/d' "$config"
     echo "log.dirs=$present"
     echo "metadata.log.dir=$metadata"
     [ -z "$cordoned" ] || echo "cordoned.log.dirs=$cordoned"
-  } >"$config"
+  } >/tmp/server.config
+  config=/tmp/server.config
 fi
 
 # The metadata log may have been moved to another volume. Its only copy may be the one on the old volume, which is another disk: it goes
@@ -117,6 +131,8 @@ fi
 if ! formatted; then
   storage_tool "" format --ignore-formatted --cluster-id "$cluster" --release-version "$(cat "$conf/metadata.version")" --config "$config"
 fi
+
+[ "$config" = "$ran" ] || { cp "$config" "$ran.new" && mv "$ran.new" "$ran"; } || echo "the configuration was not noted in /tmp, see above"
 
 # As in Kafka's own scripts.
 jmx=${KAFKA_JMX_OPTS:-}
