@@ -87,7 +87,7 @@ func (a *Applier) WhyForeign(o client.Object) string {
 		return copied(o)
 	}
 	if a.Owner != nil {
-		if d := a.decide(o); !d.Writes() && !a.survives(o) {
+		if d := a.decide(o); !a.permits(d, o) && !a.survives(o) {
 			return why(d, o)
 		}
 		return ""
@@ -120,8 +120,18 @@ func (a *Applier) decide(o client.Object) ownership.Decision {
 	}
 	live := ownership.Read(o, gvk.Kind)
 	live.Terminating = false // wait for such an object, whoever owns it
-	proven := slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return a.UID != "" && ref.UID == a.UID })
-	return ownership.Decide(&live, *a.Owner, ownership.Facts{Proven: proven})
+	return ownership.Decide(&live, *a.Owner, ownership.Facts{Proven: a.anchors(o)})
+}
+
+// permits reports whether a decision permits to write an object. What a holder before made is taken over with its anchor alone: anybody
+// can write an owner's id and a later epoch into a Kafka object.
+func (a *Applier) permits(d ownership.Decision, o client.Object) bool {
+	return d.Writes() && (d != ownership.TakeOver || a.anchors(o) || a.UID != "" && o.GetUID() == a.UID)
+}
+
+// anchors reports whether the owner reference of an object names the Kafka's anchor.
+func (a *Applier) anchors(o client.Object) bool {
+	return a.UID != "" && slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == a.UID })
 }
 
 // why describes a decision that forbids a write.
@@ -131,6 +141,8 @@ func why(d ownership.Decision, o client.Object) string {
 		return "its owner is " + o.GetAnnotations()[ownership.MarkID]
 	case ownership.Fenced:
 		return "another central cluster took it over"
+	case ownership.TakeOver:
+		return "it was made for another Kafka object, whose anchor is gone"
 	case ownership.Copied:
 		return copied(o)
 	}
@@ -249,6 +261,9 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 		// The cache is behind. Which nodes are wanted was decided without those that it lists.
 		return "", apierrors.NewConflict(schema.GroupResource{Group: u.GroupVersionKind().Group, Resource: "strimzipodsets"}, u.GetName(),
 			errors.New("it was created in the meantime"))
+	case err == nil && a.Owner != nil && u.GetKind() == "ConfigMap" && u.GetName() == model.AnchorName(a.Kafka) && a.Owns(live):
+		// Whose this anchor is was not looked at, and decides whether anything may be written.
+		return "", apierrors.NewConflict(corev1.Resource("configmaps"), u.GetName(), errors.New("it was created in the meantime"))
 	case err == nil:
 		return a.change(ctx, u, live)
 	case !apierrors.IsNotFound(err):

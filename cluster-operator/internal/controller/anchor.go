@@ -224,7 +224,7 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 				"If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, and volumes with "+
 				"deleteClaim: true",
 			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder], nothing)
-	case !decision.Writes():
+	case !decision.Writes() || fromAnother(s.anchor, decision, holder):
 		return stalled(reasonConflict,
 			"cluster '%s' has another Kafka %s/%s (ConfigMap %s, holder %q): the operator changes %s. "+
 				"Rename this Kafka. It can't replace the other one yet, even if the central cluster of that is lost: "+
@@ -232,6 +232,19 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
 			s.anchor.Data[anchorHolder], nothing)
 	}
 	return nil
+}
+
+// fromAnother reports whether a decision would take an anchor from another central cluster, which is not built yet: id and epoch on the
+// Kafka object, which its author chooses, are not enough for that.
+func fromAnother(anchor *corev1.ConfigMap, decision ownership.Decision, now ownership.Holder) bool {
+	h, err := ownership.ParseHolder(anchor.Data[anchorHolder])
+	switch decision {
+	case ownership.TakeOver:
+		return err != nil || h.Cluster != now.Cluster
+	case ownership.Restore:
+		return err == nil && h.Cluster != now.Cluster
+	}
+	return false
 }
 
 // checkName fails if the Kafka got its objects in other Kubernetes clusters while the central one had another name. The anchors, which have

@@ -42,6 +42,8 @@ type central struct {
 	operators []*operator
 	// points maps each id to the Kubernetes cluster that its credentials lead to.
 	points map[string]*apiServer
+	// rival is the other central cluster.
+	rival *central
 
 	// ids, holders, uids and clusterIDs are all that the Kafka ever had: owner ids, the holders' hashes in terms, uids of Kafka objects, and
 	// ids of Kafka clusters.
@@ -256,6 +258,7 @@ func newStretched(h *history) *stretched {
 	first := h.k8s.server
 	s.central("central", first)
 	s.central("rival", first)
+	s.centrals[0].rival, s.centrals[1].rival = s.centrals[1], s.centrals[0]
 	for _, id := range []string{"east", "west", "north"} {
 		server := h.server(id, first.scheme)
 		s.servers = append(s.servers, server)

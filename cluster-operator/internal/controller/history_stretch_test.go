@@ -358,8 +358,8 @@ func (h *stretched) intrude() string {
 	return fmt.Sprintf("somebody else makes %s %s in %s", key.Kind, key.Name, s.id)
 }
 
-// rival creates a Kafka of the same name in another central cluster: a new one, or a copy of the first cluster's object. If there is one
-// already, rival may delete it.
+// rival creates a Kafka of the same name in another central cluster: a new one, or a copy of the first cluster's object, perhaps one that
+// claims a later epoch. If there is one already, rival may delete it.
 func (h *stretched) rival() string {
 	c := h.centrals[1]
 	if kafka := c.kafka(); kafka != nil {
@@ -374,6 +374,9 @@ func (h *stretched) rival() string {
 	copies := h.rand.Intn(3)
 	if copies > 0 && first != nil {
 		k.Annotations = maps.Clone(first.Annotations)
+		if h.rand.Intn(2) == 0 {
+			k.Annotations = with(k.Annotations, v1.AnnotationOwnerEpoch, "99")
+		}
 	}
 	h.must(c.k8s.Create(h.t.Context(), k))
 	if copies > 1 && first != nil {

@@ -32,7 +32,7 @@ func (c *central) marked(o client.Object, kind string) bool {
 		return false
 	}
 	if live.ID != "" && live.Term != nil {
-		return c.ids[live.ID] && (c.holders[live.Term.Holder] || live.Term.Epoch < c.epoch)
+		return c.ids[live.ID] && (c.holders[live.Term.Holder] || live.Term.Epoch < c.epoch && !c.rival.holders[live.Term.Holder])
 	}
 	if live.ID != "" && !c.ids[live.ID] {
 		return false
