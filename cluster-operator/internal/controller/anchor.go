@@ -58,7 +58,7 @@ func aboutAnother(err error) error {
 	return err
 }
 
-// anchor reads the anchor of a Kafka; nil if there is none.
+// anchor reads the anchor of a Kafka; nil if there is none. A copy of another one is none.
 func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*corev1.ConfigMap, error) {
 	c := &corev1.ConfigMap{}
 	err := live.Get(ctx, client.ObjectKey{Namespace: kafka.Namespace, Name: model.AnchorName(kafka.Name)}, c)
@@ -67,6 +67,9 @@ func anchor(ctx context.Context, live client.Reader, kafka client.ObjectKey) (*c
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get ConfigMap %s: %w", model.AnchorName(kafka.Name), err)
+	}
+	if ownership.Copy(c, "ConfigMap") {
+		return nil, nil
 	}
 	return c, nil
 }

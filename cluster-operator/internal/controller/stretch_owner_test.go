@@ -5,11 +5,15 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ktypes "k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // rivalWith creates a Kafka of the same name in the other central cluster, with a pool in east. It names the owner of the first one's
@@ -99,4 +103,99 @@ func TestWhatLostItsAnchorIsNotTakenOver(t *testing.T) {
 	for name, version := range before {
 		g.Expect(after).To(HaveKeyWithValue(name, version))
 	}
+}
+
+// A ConfigMap with the name of an anchor that shows nothing, such as a copy of another Kafka's, changes nothing for a Kafka that runs at
+// home alone, nor does what an earlier one left: that is told.
+func TestAnAnchorElsewhereStopsNoKafkaThatRunsAtHome(t *testing.T) {
+	for name, c := range map[string]struct {
+		make func(anchor *corev1.ConfigMap, holder, own ownership.Holder)
+		told types.GomegaMatcher
+	}{
+		"a copy of another Kafka's": {func(anchor *corev1.ConfigMap, holder, _ ownership.Holder) {
+			anchor.Name = model.AnchorName("other")
+			ownership.Mark(anchor, "ConfigMap", ownership.Owner{ID: "id", Epoch: 1, Holder: holder})
+			anchor.Name = anchorKey.Name
+			anchor.Data[anchorHolder] = holder.String()
+		}, BeEmpty()},
+		"one that somebody wrote": {func(anchor *corev1.ConfigMap, holder, _ ownership.Holder) {
+			anchor.Data[anchorHolder] = holder.String()
+		}, BeEmpty()},
+		"one that somebody wrote for it": {func(anchor *corev1.ConfigMap, _, own ownership.Holder) {
+			anchor.Data[anchorHolder] = own.String()
+		}, BeEmpty()},
+		"one whose marks name another holder": {func(anchor *corev1.ConfigMap, holder, own ownership.Holder) {
+			ownership.Mark(anchor, "ConfigMap", ownership.Owner{ID: "id", Epoch: 1, Holder: holder})
+			anchor.Data[anchorHolder] = own.String()
+		}, BeEmpty()},
+		"that of an earlier Kafka": {func(anchor *corev1.ConfigMap, holder, _ ownership.Holder) {
+			ownership.Mark(anchor, "ConfigMap", ownership.Owner{ID: "id", Epoch: 1, Holder: holder})
+			anchor.Data[anchorHolder] = holder.String()
+		}, ConsistOf(HaveField("Message", ContainSubstring("in cluster 'east', an earlier Kafka")))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := newStretched(newHistory(t, 1))
+			k := newKafka()
+			k.Namespace = historyNamespace
+			h.must(h.k8s.Create(t.Context(), k))
+			pool := h.pool("central", 1, v1.RoleBroker, v1.RoleController)
+			pool.Annotations = nil
+			h.must(h.k8s.Create(t.Context(), pool))
+			h.rest()
+			g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+
+			own := ownership.Holder{Central: "central", Cluster: ktypes.UID(h.servers[0].id), Object: h.centrals[0].kafka().UID}
+			holder := own
+			holder.Object = "other"
+			anchor := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: anchorKey.Name},
+				Data: map[string]string{}}
+			c.make(anchor, holder, own)
+			h.must(h.servers[2].client().Create(t.Context(), anchor))
+			before := h.servers[2].objects[anchorKey]
+			changed := h.centrals[0].kafka()
+			changed.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
+			h.must(h.k8s.Update(t.Context(), changed))
+			h.rest()
+			kafka := h.centrals[0].kafka()
+			g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+			g.Expect(kafka.Finalizers).To(BeEmpty())
+			g.Expect(kafka.Annotations).NotTo(HaveKey(ownership.MarkID))
+			config := h.object(facts.Key{Kind: "ConfigMap", Name: "my-cluster-central-0"}).(*corev1.ConfigMap)
+			g.Expect(config.Data["server.config"]).To(ContainSubstring("log.retention.hours=1"))
+			var warnings []v1.Condition
+			for _, condition := range kafka.Status.Conditions {
+				if condition.Reason == reasonConflict {
+					warnings = append(warnings, condition)
+				}
+			}
+			g.Expect(warnings).To(c.told)
+
+			h.must(h.k8s.Delete(t.Context(), kafka))
+			h.rest()
+			g.Expect(h.centrals[0].kafka()).To(BeNil())
+			g.Expect(h.servers[2].objects[anchorKey]).To(Equal(before))
+		})
+	}
+}
+
+// A copy where the Kafka needs its anchor is named, and taken for nobody's Kafka.
+func TestACopyOfAnAnchorIsInTheWayOfItsKubernetesClusterAlone(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	east := h.servers[2]
+	anchor := east.objects[anchorKey].object().(*corev1.ConfigMap).DeepCopy()
+	east.terminate(anchorKey)
+	anchor.Annotations[ownership.MarkSelf] = ownership.Self("ConfigMap", historyNamespace, model.AnchorName("other"))
+	anchor.UID, anchor.ResourceVersion = "", ""
+	h.must(east.client().Create(t.Context(), anchor))
+	copied := east.objects[anchorKey]
+	_, _ = h.pass(h.leader(), -1)
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].kafka().Status.Conditions).To(ContainElement(HaveField("Message", And(
+		ContainSubstring("my-cluster-kafka-gc exists"), ContainSubstring("so it is a copy")))))
+	g.Expect(east.objects[anchorKey]).To(Equal(copied))
+	east.terminate(anchorKey)
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }

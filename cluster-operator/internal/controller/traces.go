@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -44,6 +45,8 @@ const (
 	itsOwn
 	// anEarlier: they belong to an earlier Kafka object of the same name.
 	anEarlier
+	// besideIt: the same, and this one runs in one Kubernetes cluster already.
+	besideIt
 	// notKnown: a Kubernetes cluster that may have some can't be read.
 	notKnown
 )
@@ -64,11 +67,14 @@ func (t traces) judge() (nodeOwner, []string) {
 	for cluster, of := range t.anchors {
 		note(cluster, of)
 	}
+	runs := t.accepted && (len(t.recorded) == 0 || t.recordedBy == t.kafka)
 	switch {
-	case len(earlier) > 0:
+	case len(earlier) > 0 && !runs:
 		return anEarlier, slices.Sorted(maps.Keys(earlier))
 	case len(own) > 0:
 		return itsOwn, slices.Sorted(maps.Keys(own))
+	case len(earlier) > 0:
+		return besideIt, slices.Sorted(maps.Keys(earlier))
 	case len(t.unread) > 0 && !t.accepted:
 		return notKnown, t.unread
 	}
@@ -76,7 +82,7 @@ func (t traces) judge() (nodeOwner, []string) {
 }
 
 // findTraces looks for objects in other Kubernetes clusters of a Kafka that is not marked as stretched. If there are some, the pass treats
-// the Kafka as a stretched one that should return to one Kubernetes cluster; objects of an earlier Kafka make it fail.
+// the Kafka as a stretched one that should return to one Kubernetes cluster; objects of an earlier Kafka make it fail, unless it runs.
 func (p *pass) findTraces(ctx context.Context) error {
 	t, unread, err := p.traces(ctx)
 	if err != nil {
@@ -93,6 +99,10 @@ func (p *pass) findTraces(ctx context.Context) error {
 				"and volumes "+
 				"with deleteClaim: true", p.kafka.Namespace, p.kafka.Name, quoted(in), model.AnchorName(p.kafka.Name),
 			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster))
+	case besideIt:
+		p.warn(reasonConflict, fmt.Sprintf("By ConfigMap %s in %s, an earlier Kafka %s/%s was stretched over several Kubernetes clusters: the "+
+			"operator changes nothing there. If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, "+
+			"and volumes with deleteClaim: true", model.AnchorName(p.kafka.Name), quoted(in), p.kafka.Namespace, p.kafka.Name))
 	case notKnown:
 		problem := unread[in[0]]
 		problem.Message = fmt.Sprintf("The operator creates nothing until it knows whether an earlier Kafka %s/%s left nodes in %s. %s",
@@ -163,10 +173,19 @@ func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, a
 	if err != nil || found == nil {
 		return "", err
 	}
-	if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster {
+	if h, err := ownership.ParseHolder(found.Data[anchorHolder]); err == nil && h.Cluster == now.Cluster && holds(found, h) {
 		return h.Object, nil
 	}
-	return "", nil // it belongs to another Kafka
+	return "", nil // it belongs to another Kafka, or shows nothing
+}
+
+// holds reports whether an anchor shows that the holder which it names made it. One that lost its marks still has the field manager.
+func holds(anchor *corev1.ConfigMap, h ownership.Holder) bool {
+	live := ownership.Read(anchor, "ConfigMap")
+	if live.Term != nil {
+		return live.Term.Holder == ownership.Owner{Holder: h}.Term().Holder
+	}
+	return len(live.Applied) > 0
 }
 
 // restoreOwner restores the finalizer and the owner's annotations of a Kafka with nodes in other Kubernetes clusters, even if the Kafka is
