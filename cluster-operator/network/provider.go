@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
@@ -39,7 +40,8 @@ type Info struct {
 	// MinOperator and MaxOperator are the oldest and the newest version of the operator that the provider works with. Empty: any.
 	MinOperator string `json:"minOperator,omitempty"`
 	MaxOperator string `json:"maxOperator,omitempty"`
-	// Observes are the kinds of objects that Resolve needs in addition to the planned ones, from every Kubernetes cluster.
+	// Observes are the kinds of objects that Resolve needs in addition to the planned ones, from every Kubernetes cluster: those of the
+	// Kafka's namespace, if objects of the kind have one. Of the kinds that a provider must not plan, it may observe Nodes alone.
 	Observes []metav1.GroupVersionKind `json:"observes,omitempty"`
 }
 
@@ -55,6 +57,9 @@ func (i Info) Check(operator string) error {
 	if ours := version.MustParseSemantic(Version); offered.Major() != ours.Major() || offered.Minor() > ours.Minor() {
 		return fmt.Errorf("network provider %s was built for version %s of the interface, and this operator has version %s", i.Name,
 			i.Interface, Version)
+	}
+	if err := i.checkObserves(); err != nil {
+		return err
 	}
 	running, err := version.ParseGeneric(operator)
 	if err != nil {
@@ -80,6 +85,20 @@ func (i Info) Check(operator string) error {
 		}
 		if order == limit.broken {
 			return fmt.Errorf("network provider %s needs operator version %s %s, and this is %s", i.Name, limit.text, limit.rule, operator)
+		}
+	}
+	return nil
+}
+
+// checkObserves returns an error if the provider wants to see what it must not: the operator can read credentials.
+func (i Info) checkObserves() error {
+	for _, kind := range i.Observes {
+		gvk := schema.GroupVersionKind(kind)
+		if gvk.Kind == "" || gvk.Version == "" {
+			return fmt.Errorf("network provider %s observes %q, which is no kind", i.Name, gvk.String())
+		}
+		if ofOthers(gvk) && gvk.GroupKind() != (schema.GroupKind{Kind: "Node"}) {
+			return fmt.Errorf("network provider %s observes %s, which no provider may see", i.Name, gvk)
 		}
 	}
 	return nil

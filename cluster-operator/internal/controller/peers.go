@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -237,6 +238,9 @@ func (p *pass) apiVersions(ctx context.Context, cluster string) []string {
 // resolve applies what the provider plans, and asks it where nodes can be reached.
 func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.Found, error) {
 	info, err := p.Stretching.Provider.Info(ctx)
+	if err == nil {
+		err = info.Check("") // it may say something else than at the start
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +377,8 @@ func (p *pass) warnOfRefused(cluster string, key facts.Key, err error) {
 // kubernetesNodes is a kind that providers may observe.
 var kubernetesNodes = metav1.GroupVersionKind{Version: "v1", Kind: "Node"}
 
-// observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones.
+// observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones. Those of other namespaces
+// are not the Kafka's.
 func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]network.Object, error) {
 	id := p.clusterID(s.cluster)
 	var observed []network.Object
@@ -395,7 +400,15 @@ func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]netwo
 		}
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-		if err := s.live.List(ctx, list); err != nil {
+		namespaced, err := apiutil.IsGVKNamespaced(gvk, s.live.RESTMapper())
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
+		}
+		var in client.ListOptions
+		if namespaced {
+			in.Namespace = p.kafka.Namespace
+		}
+		if err := s.live.List(ctx, list, &in); err != nil {
 			return nil, fmt.Errorf("list %s: %w", gvk.Kind, err)
 		}
 		for _, o := range list.Items {

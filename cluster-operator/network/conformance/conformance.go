@@ -153,14 +153,6 @@ func info(t *testing.T, w *world) {
 	if wrong := validation.IsDNS1123Label(about.Name); len(wrong) > 0 {
 		t.Errorf("name %q: %v", about.Name, wrong)
 	}
-	for _, kind := range about.Observes {
-		if kind.Kind == "" || kind.Version == "" {
-			t.Errorf("observes %v, which is no kind", kind)
-		}
-		if kind.Kind == "Secret" && kind.Group == "" {
-			t.Error("observes Secrets: a provider does not get them")
-		}
-	}
 }
 
 func deterministic(t *testing.T, w *world) {
