@@ -17,6 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
 // calm ends all faults, and reverts edits that the operator rejects, as users would.
@@ -163,6 +164,10 @@ func (h *stretched) remedy() bool {
 	if ready != nil && strings.Contains(ready.Message, "delete the claims") {
 		return h.deleteClaimsIn(ready.Message)
 	}
+	if ready != nil && strings.Contains(ready.Message, "create the KafkaNodePool again") {
+		h.createAgain(ready.Message)
+		return true
+	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
 		return false
 	}
@@ -174,6 +179,38 @@ func (h *stretched) remedy() bool {
 	h.must(c.k8s.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: labels,
 		Annotations: map[string]string{v1.AnnotationForceReplace: "true"}}}))
 	return true
+}
+
+// createAgain creates the pool that a message misses, with the nodes that there are ConfigMaps of.
+func (h *stretched) createAgain(message string) {
+	_, name, _ := strings.Cut(message, "of the removed KafkaNodePool ")
+	name, _, _ = strings.Cut(name, " ")
+	var replicas int32
+	var roles []v1.ProcessRole
+	for _, s := range h.servers {
+		for _, key := range sortedKeys(s.objects) {
+			config, ok := s.objects[key].object().(*corev1.ConfigMap)
+			if !ok || config.Labels[podset.LabelPoolName] != name {
+				continue
+			}
+			made := model.RolesIn(config)
+			if made == (topology.Roles{}) {
+				continue
+			}
+			replicas, roles = replicas+1, nil
+			if made.Controller {
+				roles = append(roles, v1.RoleController)
+			}
+			if made.Broker {
+				roles = append(roles, v1.RoleBroker)
+			}
+			h.targets[name] = s.id
+		}
+	}
+	if replicas == 0 { // only the volumes of a node are left, or the voters name it
+		replicas, roles = 1, []v1.ProcessRole{v1.RoleController, v1.RoleBroker}
+	}
+	h.must(h.centrals[0].k8s.Create(h.t.Context(), h.pool(name, replicas, roles...)))
 }
 
 // deleteVolumes deletes the volumes of the node that a message names, and reports whether there were any.
