@@ -123,11 +123,19 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 			current, pod.Name, pod.Annotations[v1.AnnotationKafkaVersion], wanted))
 		return nil
 	}
-	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
 	move := p.Kafka.RaiseMetadataVersion
 	if wanted < current {
 		move = p.Kafka.LowerMetadataVersion
 	}
+	if still, err := p.stillAsked(ctx); err != nil {
+		p.warn(v1.ReasonMetadataUpdateFailed, fmt.Sprintf("Failed to update metadata version to %s: read the Kafka: %v", wanted, err))
+		p.requeueAfter(awayDelay)
+		return nil
+	} else if !still {
+		p.requeueAfter(conflictDelay)
+		return nil
+	}
+	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
 	if err := move(ctx, to, int16(wanted)); err != nil {
 		p.warn(v1.ReasonMetadataUpdateFailed, fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
 		return nil
@@ -135,6 +143,17 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Updated the metadata version from %s to %s", current, wanted))
 	p.status.MetadataVersion = wanted.String()
 	return nil
+}
+
+// stillAsked reports whether the Kafka is still as the pass knows it: Kafka can't undo every change of its metadata version, and the user
+// may have paused the Kafka, or set another version, while the pass waited for brokers.
+func (p *pass) stillAsked(ctx context.Context) (bool, error) {
+	live := &v1.Kafka{}
+	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.kafka), live); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return live.UID == p.kafka.UID && live.Generation == p.kafka.Generation && live.DeletionTimestamp == nil &&
+		!v1.IsTrue(live.Annotations, v1.AnnotationPauseReconciliation) && (p.Selects == nil || p.Selects(live.Labels)), nil
 }
 
 // olderThan returns a node's pod whose Kafka can't read a metadata version, or whose Kafka version is unknown; nil if there is none. Nodes

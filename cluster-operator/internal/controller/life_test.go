@@ -241,6 +241,30 @@ func TestTheMetadataVersionWaitsForNodesOfARemovedPool(t *testing.T) {
 	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.3")))
 }
 
+// Kafka can't go back to each earlier metadata version, so a change that the API server accepted before the request counts.
+func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
+	for name, change := range map[string]func(*v1.Kafka){
+		"pinned": func(k *v1.Kafka) { k.Spec.Kafka.MetadataVersion = "4.2-IV1" },
+		"paused": func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.kubelet("pool")
+			w.brokers.metadata = kafkaMetadata(t, "4.2")
+			w.brokers.inspecting = func() {
+				w.brokers.inspecting = nil
+				w.edit(change)
+			}
+			w.reconcile()
+			w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.2")))
+			w.reconcile()
+			w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.2")))
+		})
+	}
+}
+
 func kafkaMetadata(t *testing.T, release string) kafka.MetadataVersion {
 	t.Helper()
 	version, err := kafka.ParseMetadataVersion(release)

@@ -84,7 +84,8 @@ type brokers struct {
 	// dirs are the log directories of each broker that responds. afterDirs runs once, after the first request for them.
 	dirs      map[int32][]kafka.LogDir
 	afterDirs func()
-	// moving is called before the metadata version changes.
+	// inspecting is called before Inspect returns, and moving before the metadata version changes.
+	inspecting func()
 	moving func(to kafka.MetadataVersion)
 
 	// trusted is what the last Inspect trusts.
@@ -150,6 +151,9 @@ func (b *brokers) LogDirs(_ context.Context, _ Connection, ids []int32) (map[int
 }
 func (b *brokers) Inspect(_ context.Context, to Connection) (Found, error) {
 	b.trusted = string(to.Config.TLS.TrustedCertificates)
+	if b.inspecting != nil {
+		b.inspecting()
+	}
 	return Found{MetadataVersion: b.metadata, Brokers: slices.Clone(b.registered)}, b.err
 }
 func (b *brokers) Unregister(_ context.Context, _ Connection, id int32) error {
