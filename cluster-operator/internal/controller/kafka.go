@@ -45,6 +45,8 @@ type KafkaClients interface {
 	LogDirs(ctx context.Context, c Connection, brokers []int32) (map[int32][]kafka.LogDir, error)
 	// Inspect returns what is known of the cluster as a whole.
 	Inspect(ctx context.Context, c Connection) (Found, error)
+	// Quorum returns the state of the metadata quorum.
+	Quorum(ctx context.Context, c Connection) (kafka.Quorum, error)
 	// Unregister deletes the registration of a broker that left.
 	Unregister(ctx context.Context, c Connection, broker int32) error
 	// RaiseMetadataVersion raises the metadata version to a level.
@@ -97,6 +99,7 @@ type Admin interface {
 	ListTopics(ctx context.Context) ([]kafka.Topic, error)
 	DescribeTopics(ctx context.Context, names []string) (map[string]kafka.TopicResult, error)
 	TopicsOn(ctx context.Context, broker int32) ([]string, error)
+	kafka.QuorumReader
 	kafka.FeatureReader
 	kafka.FeatureWriter
 	kafka.BrokerUnregisterer
@@ -184,6 +187,17 @@ func (c *Clients) inspect(ctx context.Context, to Connection) (Found, error) {
 		return Found{}, err
 	}
 	return Found{Brokers: cluster.Brokers, MetadataVersion: kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion])}, nil
+}
+
+// Quorum asks for the state of the metadata quorum.
+func (c *Clients) Quorum(ctx context.Context, to Connection) (kafka.Quorum, error) {
+	return askInBackground(ctx, c, to, "quorum", func(ctx context.Context) (kafka.Quorum, error) {
+		admin, _, err := c.cluster(ctx, to)
+		if err != nil {
+			return kafka.Quorum{}, err
+		}
+		return admin.DescribeQuorum(ctx)
+	})
 }
 
 // Unregister deletes the registration of a broker.

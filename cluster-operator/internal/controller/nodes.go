@@ -112,11 +112,14 @@ func (p *pass) checkSizes(context.Context) error {
 // applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where
 // brokers are to leave.
 func (p *pass) applyNodes(ctx context.Context) error {
+	wait := p.findEmptyVoters(ctx)
 	objects := func(s *site) error {
 		if err := p.applyCopies(ctx, s, p.at(s)); err != nil {
 			return err
 		}
-		return p.applyAll(ctx, s, p.rendered[s].Objects)
+		return p.applyAll(ctx, s, slices.DeleteFunc(slices.Clone(p.rendered[s].Objects), func(o model.Object) bool {
+			return facts.KeyOf(o).Kind == "PersistentVolumeClaim" && wait[o.GetName()]
+		}))
 	}
 	sets := func(s *site) error { return p.applySets(ctx, s) }
 	leaving := p.leaving()

@@ -86,13 +86,14 @@ type brokers struct {
 	afterDirs func()
 	// inspecting is called before Inspect returns, and moving before the metadata version changes.
 	inspecting func()
-	moving func(to kafka.MetadataVersion)
+	moving     func(to kafka.MetadataVersion)
 
 	// trusted is what the last Inspect trusts.
 	trusted      string
 	registered   []kafka.Node
 	metadata     kafka.MetadataVersion
 	unregistered []int32
+	quorum       *kafka.Quorum
 }
 
 // Holdings returns what brokers hold. If dirs is set, brokers that are not in it do not respond.
@@ -155,6 +156,12 @@ func (b *brokers) Inspect(_ context.Context, to Connection) (Found, error) {
 		b.inspecting()
 	}
 	return Found{MetadataVersion: b.metadata, Brokers: slices.Clone(b.registered)}, b.err
+}
+func (b *brokers) Quorum(context.Context, Connection) (kafka.Quorum, error) {
+	if b.quorum == nil {
+		return kafka.Quorum{}, errors.New("nobody knows")
+	}
+	return *b.quorum, b.err
 }
 func (b *brokers) Unregister(_ context.Context, _ Connection, id int32) error {
 	b.unregistered = append(b.unregistered, id)

@@ -116,6 +116,17 @@ func (v volume) class(node int32) *string {
 // ClaimOf names the PersistentVolumeClaim of one of several volumes of a pod.
 func ClaimOf(id int32, pod string) string { return volumeName(id, true) + "-" + pod }
 
+// LogClaim names the PersistentVolumeClaim of the volume that has the metadata log of a pod; "" if that volume has none.
+func LogClaim(s v1.Storage, pod string) string {
+	id := MetadataVolume(s)
+	for _, v := range volumesOf(s) {
+		if v.id() == id && v.Type == v1.StoragePersistentClaim {
+			return v.claim(pod)
+		}
+	}
+	return ""
+}
+
 // claims returns the PersistentVolumeClaims of a node. Only a claim that should be deleted with the node has an owner.
 func (c *cluster) claims(n topology.Node) ([]*corev1.PersistentVolumeClaim, error) {
 	var list []*corev1.PersistentVolumeClaim
