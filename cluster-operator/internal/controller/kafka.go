@@ -34,6 +34,8 @@ type Found struct {
 	// Brokers are the registered brokers, those that are fenced included where Kafka lists them.
 	Brokers         []kafka.Node
 	MetadataVersion kafka.MetadataVersion
+	// Features are the levels of all features that the cluster uses.
+	Features map[string]int16
 }
 
 // KafkaClients ask brokers. A call that fails leaves what was asked unknown.
@@ -186,7 +188,8 @@ func (c *Clients) inspect(ctx context.Context, to Connection) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	return Found{Brokers: cluster.Brokers, MetadataVersion: kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion])}, nil
+	return Found{Brokers: cluster.Brokers, MetadataVersion: kafka.MetadataVersion(features.Finalized[kafka.FeatureMetadataVersion]),
+		Features: features.Finalized}, nil
 }
 
 // Quorum asks for the state of the metadata quorum.

@@ -109,6 +109,7 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 	found, err := clients.Inspect(t.Context(), to)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(30)))
+	g.Expect(found.Features).To(Equal(map[string]int16{kafka.FeatureMetadataVersion: 30}))
 	g.Expect(connected).To(Equal(1))
 }
 

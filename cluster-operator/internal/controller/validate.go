@@ -121,7 +121,7 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		found, err := p.Kafka.Inspect(ctx, p.connection())
 		p.askAgain(err)
 		if err == nil {
-			r.MetadataVersion = found.MetadataVersion.String()
+			r.MetadataVersion, r.Features = found.MetadataVersion.String(), found.Features
 		}
 	}
 	return r

@@ -54,6 +54,8 @@ type Running struct {
 	Unannotated bool
 	// MetadataVersion is that of the cluster; empty if it is unknown.
 	MetadataVersion string
+	// Features are the levels of the features that the cluster uses, if Kafka was asked for them.
+	Features map[string]int16
 }
 
 // Code identifies a rule.

@@ -12,6 +12,13 @@ import (
 // jbodMetadata is the oldest metadata version with which brokers can have several volumes (KIP-858).
 const jbodMetadata = "3.7-IV2"
 
+// Kafka before 4.2 supports level 0 of streams.version alone (KIP-1071). New clusters of 4.2 have level 1, which a lower metadata version
+// keeps.
+const (
+	featureStreams = "streams.version"
+	streamsSince   = "4.2"
+)
+
 // versions checks the versions of Kafka and of the metadata, and the change from those that run.
 func (f *findings) versions() {
 	version := f.version()
@@ -75,6 +82,10 @@ func (f *findings) versionChange(version string) {
 		f.fail("DowngradeBelowMetadata", v1.ReasonKafkaUpgrade,
 			"The current metadata version (%s) has to be lower or equal to the Kafka broker version we are downgrading to (%s)",
 			f.Running.MetadataVersion, version)
+	case compareVersions(version, streamsSince) < 0 && compareVersions(highest, version) > 0 && f.Running.Features[featureStreams] > 0:
+		f.fail("DowngradeBelowFeature", v1.ReasonKafkaUpgrade,
+			"The cluster uses %s %d, which Kafka %s does not support, so its nodes would not start. Before the downgrade, run "+
+				"kafka-features.sh downgrade --feature %[1]s=0", featureStreams, f.Running.Features[featureStreams], version)
 	case compareVersions(highest, version) <= 0 && compareVersions(lowest, version) < 0 && above(current, lowest):
 		f.fail("UpgradeMetadataAhead", v1.ReasonKafkaUpgrade,
 			"The current metadata version (%s) has to be lower or equal to the Kafka broker version we upgrade from (%s)",

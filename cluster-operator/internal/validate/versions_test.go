@@ -6,6 +6,14 @@ func running(metadata string, versions ...string) func(*Input) {
 	return func(in *Input) { in.Running = &Running{Versions: versions, MetadataVersion: metadata} }
 }
 
+// withStreams has the cluster use a level of streams.version.
+func withStreams(level int16, facts func(*Input)) func(*Input) {
+	return func(in *Input) {
+		facts(in)
+		in.Versions, in.Running.Features = append(in.Versions, "4.1.1"), map[string]int16{"streams.version": level}
+	}
+}
+
 func TestWrongVersions(t *testing.T) {
 	expectErrors(t, []wrong{
 		{name: "version unsupported", changes: `kafka: {spec: {kafka: {version: 3.8.0}}}`, code: "VersionUnsupported",
@@ -48,6 +56,10 @@ func TestWrongVersions(t *testing.T) {
 			code:  "DowngradeOfUnknownMetadata", reason: upgrade,
 			message: `The current metadata version is unknown (""), so Kafka can't be downgraded from 4.3.1 to 4.2.0. The operator reads it from ` +
 				`the brokers: make sure that it can reach them`},
+		{name: "downgrade below a feature", changes: `kafka: {spec: {kafka: {version: 4.1.1, metadataVersion: 4.1-IV1}}}`,
+			facts: withStreams(1, running("4.1-IV1", "4.2.1")), code: "DowngradeBelowFeature", reason: upgrade,
+			message: "The cluster uses streams.version 1, which Kafka 4.1.1 does not support, so its nodes would not start. Before the " +
+				"downgrade, run kafka-features.sh downgrade --feature streams.version=0"},
 		{name: "pods without annotation", facts: func(in *Input) { in.Running = &Running{Unannotated: true} }, code: "VersionUnknown",
 			reason: upgrade,
 			message: "Kafka Pods exist, but do not contain the strimzi.io/kafka-version annotation to detect their version. Kafka upgrade cannot " +
@@ -65,8 +77,12 @@ func TestGoodVersions(t *testing.T) {
 		"upgrade":                       {changes: `kafka: {spec: {kafka: {metadataVersion: null}}}`, facts: running("", "4.2.1", "4.3.1")},
 		"same version":                  {facts: running("4.3-IV0", "4.3.1")},
 		"downgrade of a patch":          {changes: `kafka: {spec: {kafka: {version: 4.3.0}}}`, facts: running("", "4.3.1")},
-		"upgrade of a patch":            {facts: running("4.3-IV0", "4.3.0")},
-		"metadataVersion of a patch":    {changes: `kafka: {spec: {kafka: {metadataVersion: 4.3.1}}}`},
+		"downgrade without a feature": {changes: `kafka: {spec: {kafka: {version: 4.1.1, metadataVersion: 4.1-IV1}}}`,
+			facts: withStreams(0, running("4.1-IV1", "4.2.1"))},
+		"downgrade to a version with the feature": {changes: `kafka: {spec: {kafka: {version: 4.2.0, metadataVersion: 4.2-IV1}}}`,
+			facts: withStreams(1, running("4.2-IV1", "4.3.1"))},
+		"upgrade of a patch":         {facts: running("4.3-IV0", "4.3.0")},
+		"metadataVersion of a patch": {changes: `kafka: {spec: {kafka: {metadataVersion: 4.3.1}}}`},
 		"a Kafka that came later": {changes: `kafka: {spec: {kafka: {version: 4.9.0, metadataVersion: null}}}`,
 			facts: func(in *Input) { in.Versions = []string{"4.9.0"} }},
 	} {
