@@ -4,9 +4,12 @@ package events
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"strings"
 
 	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientevents "k8s.io/client-go/tools/events"
 )
@@ -100,8 +103,16 @@ func (r *Recorder) Start(ctx context.Context) error {
 		if !ok {
 			return nil
 		}
-		r.sink.Eventf(e.regarding, nil, e.kind, e.reason, e.action, "%s", e.note)
+		r.sink.Eventf(e.regarding, apart(e.note), e.kind, e.reason, e.action, "%s", e.note)
 	}
+}
+
+// apart returns a reference that only Events with this note have. client-go counts an Event as another occurrence of an earlier one, and
+// discards its note, if no reference, type, reason and action differ.
+func apart(note string) *corev1.ObjectReference {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(note))
+	return &corev1.ObjectReference{FieldPath: fmt.Sprintf("note{%x}", hash.Sum(nil))}
 }
 
 // NeedLeaderElection returns false: a replica that was the leader may still have Events to send.

@@ -3,12 +3,17 @@ package events
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 	clientevents "k8s.io/client-go/tools/events"
 )
 
@@ -35,6 +40,36 @@ func TestWarningsLeaveFirstAndNothingBlocks(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEachNoteIsToldAndOccurrencesAreCounted checks that users read each of the notes about an object, and how often one was recorded.
+func TestEachNoteIsToldAndOccurrencesAreCounted(t *testing.T) {
+	kubernetes := fake.NewClientset()
+	watch, err := kubernetes.EventsV1().Events("a").Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broadcaster := clientevents.NewBroadcaster(&clientevents.EventSinkImpl{Interface: kubernetes.EventsV1()})
+	defer broadcaster.Shutdown()
+	if err := broadcaster.StartRecordingToSinkWithContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := New(broadcaster.NewRecorder(scheme.Scheme, "test"), DefaultLimits, func() { t.Error("an Event was dropped") })
+	go r.Start(t.Context()) //nolint:errcheck // it ends with the test
+
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "kafka-0"}}
+	counts := map[string]int32{}
+	for _, note := range []string{"waits for availability", "waits for its turn", "waits for availability"} {
+		r.Warning(pod, "Blocked", "Block", note)
+		e := (<-watch.ResultChan()).Object.(*eventsv1.Event) //nolint:forcetypeassert // it panics then
+		counts[e.Note] = 1
+		if e.Series != nil {
+			counts[e.Note] = e.Series.Count
+		}
+	}
+	if want := map[string]int32{"waits for availability": 2, "waits for its turn": 1}; !maps.Equal(counts, want) {
+		t.Errorf("got notes %v, want %v", counts, want)
 	}
 }
 

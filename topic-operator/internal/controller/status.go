@@ -143,7 +143,7 @@ func (r *Reconciler) reportTransition(p *pass, ref *corev1.ObjectReference, befo
 	case o.State == topic.Ready && before.TopicID == "" && o.Claimed != nil:
 		p.log.V(1).Info("The KafkaTopic is ready", "topic", o.Claimed.Name, "topicId", o.Claimed.ID.String())
 	}
-	// All in one Event: Kubernetes merges a second one with the same reason and version of an object into the first, whatever its message.
+	// All in one Event, as they were found together.
 	added := slices.DeleteFunc(slices.Clone(o.Warnings), func(w topic.Refusal) bool {
 		return hasCondition(before, v1.ConditionWarning, v1.ConditionTrue, w)
 	})
