@@ -7,15 +7,19 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// conflictTimeout is how long passes end with conflicts in another Kubernetes cluster until that cluster is left out, and for how long it
-// is left out then.
+// conflictTimeout is how long passes end with conflicts until they count as failures. Another Kubernetes cluster is left out then, for as
+// long.
 const conflictTimeout = 10 * time.Second
 
-// conflicts remembers the other Kubernetes clusters whose API server rejects the writes for a Kafka, because what was read there is not
-// what is there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in
-// all other Kubernetes clusters.
+// conflicts remembers the Kubernetes clusters whose API server rejects the writes for a Kafka, because what was read there is not what is
+// there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in all other
+// Kubernetes clusters, and the passes must not be repeated at this rate without anybody knowing.
 type conflicts struct {
 	mu  sync.Mutex
 	met map[types.NamespacedName]map[string]unresolved
@@ -28,8 +32,8 @@ type unresolved struct {
 	since, until time.Time
 }
 
-// meet notes a conflict.
-func (c *conflicts) meet(kafka types.NamespacedName, cluster string, err error, now time.Time) {
+// meet notes a conflict, and reports whether conflicts last.
+func (c *conflicts) meet(kafka types.NamespacedName, cluster string, err error, now time.Time) (last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.met == nil {
@@ -42,10 +46,12 @@ func (c *conflicts) meet(kafka types.NamespacedName, cluster string, err error, 
 	if earlier, is := c.met[kafka][cluster]; is {
 		latest.since = earlier.since
 	}
-	if now.Sub(latest.since) >= conflictTimeout {
+	last = now.Sub(latest.since) >= conflictTimeout
+	if last && cluster != topology.Home { // which is not left out
 		latest.until = now.Add(conflictTimeout)
 	}
 	c.met[kafka][cluster] = latest
+	return last
 }
 
 // in returns the conflict because of which a Kubernetes cluster is left out.
@@ -85,6 +91,26 @@ func (p *pass) checkConflicts(cluster string) error {
 		return nil
 	}
 	p.requeueAfter(latest.until.Sub(now))
-	return fmt.Errorf("writes keep conflicting: the operator's cache is behind, or another client keeps changing the objects: %w",
-		latest.error)
+	return lastingConflict(latest.error)
+}
+
+func lastingConflict(err error) error {
+	return fmt.Errorf("writes keep conflicting: the operator's cache is behind, or another client keeps changing the objects: %w", err)
+}
+
+// lasting returns the error of conflicts at home that don't end; nil if the pass is to be repeated at once.
+func (r *Reconciler) lasting(kafka types.NamespacedName, err error) error {
+	if r.conflicts.meet(kafka, topology.Home, err, r.Now()) {
+		return lastingConflict(err)
+	}
+	return nil
+}
+
+// again has a pass repeated for which the cache was behind: at once, and with back-off if that lasts.
+func (r *Reconciler) again(kafka types.NamespacedName, err error) (reconcile.Result, error) {
+	if err := r.lasting(kafka, err); err != nil {
+		r.Metrics.Reconciled(metrics.Pass{Namespace: kafka.Namespace})
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: conflictDelay}, nil
 }

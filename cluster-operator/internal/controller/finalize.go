@@ -50,7 +50,9 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
 	}
 	if apierrors.IsConflict(err) {
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+		if err = r.lasting(client.ObjectKeyFromObject(kafka), err); err == nil {
+			return reconcile.Result{RequeueAfter: conflictDelay}, nil
+		}
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
 		failure.Message += ". " + p.withoutFinalizer()

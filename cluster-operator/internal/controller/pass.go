@@ -73,6 +73,9 @@ type pass struct {
 	// rendered is what nodes are made from, by Kubernetes cluster.
 	rendered map[*site]model.Result
 
+	// metElsewhere reports that a conflict in another Kubernetes cluster ended the pass.
+	metElsewhere bool
+
 	// mu guards the fields below: steps run in several Kubernetes clusters concurrently.
 	mu sync.Mutex
 	// status is filled in as facts become known, and next is after how long to requeue, 0 for the next interval.

@@ -94,7 +94,7 @@ func (r *Reconciler) readPools(ctx context.Context, kafka types.NamespacedName) 
 	pools, noSpec, err := facts.ReadPools(ctx, r.Cache, kafka)
 	for _, pool := range slices.Concat(slices.Collect(maps.Values(pools)), noSpec) {
 		if r.nodePools.Behind(pool) {
-			return nil, nil, errBehind
+			return nil, nil, fmt.Errorf("KafkaNodePool %s: %w", pool.Name, errBehind)
 		}
 	}
 	return pools, noSpec, err

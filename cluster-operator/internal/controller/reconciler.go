@@ -106,17 +106,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	r.orphans.forget(req.NamespacedName)
 	if r.Selects != nil && !r.Selects(kafka.Labels) {
 		r.forget(req.NamespacedName)
+		r.conflicts.forget(req.NamespacedName)
 		r.topicOperators.Delete(req.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if r.kafkas.Behind(kafka) {
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil // no event reports that the cache has the status
+		return r.again(req.NamespacedName, errBehind) // no event reports that the cache has the status
 	}
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
 	}
 	if theirs, err := r.ownedByStrimzi(ctx, kafka); theirs || err != nil {
 		r.forget(req.NamespacedName)
+		r.conflicts.forget(req.NamespacedName)
 		return reconcile.Result{RequeueAfter: r.Interval}, err
 	}
 	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
@@ -125,18 +127,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	p := r.passOver(ctx, kafka)
 	began := r.Now()
 	err := p.run(ctx)
-	if repeated(err) {
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
+	conflict := repeated(err)
+	if conflict {
+		if p.metElsewhere {
+			return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
+		}
+		if err = r.lasting(req.NamespacedName, err); err == nil {
+			return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
+		}
 	}
-	r.conflicts.end(req.NamespacedName, r.Now())
 	next, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
 	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
 	switch err := errors.Join(r.writeStatus(ctx, kafka, status.Of(p.status)), pools); {
 	case apierrors.IsConflict(err):
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil // as above
+		return r.again(req.NamespacedName, err) // as above
 	case err != nil:
 		return reconcile.Result{}, err
+	}
+	if !conflict {
+		r.conflicts.end(req.NamespacedName, r.Now())
 	}
 	if retry != nil {
 		return reconcile.Result{}, retry
@@ -152,13 +162,12 @@ func (r *Reconciler) cleanUp(ctx context.Context, kafka types.NamespacedName) (r
 	if wait && next == 0 {
 		next = awayDelay
 	}
-	if errors.Is(orphaned, errBehind) {
-		next, orphaned = conflictDelay, nil
+	err := errors.Join(swept, orphaned, released)
+	if repeated(orphaned) || apierrors.IsConflict(released) {
+		return r.again(kafka, err)
 	}
-	if apierrors.IsConflict(released) {
-		next, released = conflictDelay, nil
-	}
-	return reconcile.Result{RequeueAfter: next}, errors.Join(swept, orphaned, released)
+	r.conflicts.forget(kafka)
+	return reconcile.Result{RequeueAfter: next}, err
 }
 
 // forget forgets a Kafka that is gone, or not for this operator.
@@ -167,7 +176,6 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 	r.Metrics.Forget(kafka)
 	r.unknown.remember(kafka, nil)
 	r.kafkas.Forget(kafka)
-	r.conflicts.forget(kafka)
 }
 
 // report counts the pass, and records an Event for a failure, for each warning that the status does not show yet, and for each Kubernetes
@@ -245,7 +253,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	p := r.passOver(ctx, kafka)
 	unread := p.readSites(ctx)
 	if errors.Is(unread, errBehind) {
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+		return r.again(client.ObjectKeyFromObject(kafka), unread)
 	}
 	if len(p.sites) == 0 {
 		return reconcile.Result{}, unread
@@ -255,7 +263,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	}
 	unprotected := p.protect(ctx)
 	if repeated(unprotected) {
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+		return r.again(client.ObjectKeyFromObject(kafka), unprotected)
 	}
 	if unprotected != nil {
 		p.log.Error(unprotected, "Failed to protect volumes and CAs of a paused Kafka")

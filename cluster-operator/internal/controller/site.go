@@ -85,6 +85,7 @@ func (p *pass) each(do func(*site) error) error {
 		case err == nil:
 		case repeated(err):
 			p.conflicts.meet(client.ObjectKeyFromObject(p.kafka), s.cluster, err, p.Now())
+			p.metElsewhere = true
 			return err
 		case is && failure.Stalled:
 			return err

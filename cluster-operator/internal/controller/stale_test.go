@@ -3,8 +3,10 @@ package controller
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -33,6 +35,48 @@ func (c *staleStatuses) List(ctx context.Context, list client.ObjectList, opts .
 		return nil
 	}
 	return c.Reader.List(ctx, list, opts...)
+}
+
+// TestConflictsAtHomeThatDoNotEndAreFailures checks that the status names the object that the operator can't write because the cache does
+// not follow, and that the pass is repeated with back-off then.
+func TestConflictsAtHomeThatDoNotEndAreFailures(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	cache := frozen{Reader: w.r.Cache}
+	w.Expect(w.k8s.List(t.Context(), &cache.services, client.InNamespace(w.namespace))).To(Succeed())
+	for i := range cache.services.Items {
+		service := cache.services.Items[i].DeepCopy()
+		metav1.SetMetaDataAnnotation(&service.ObjectMeta, "example.com/changed", "true")
+		w.Expect(w.k8s.Update(t.Context(), service)).To(Succeed())
+	}
+	kafka := &v1.Kafka{}
+	w.get(kafka, "my-cluster")
+	kafka.Spec.Kafka.Template = &v1.KafkaClusterTemplate{BrokersService: &v1.InternalServiceTemplate{
+		Metadata: &v1.MetadataTemplate{Labels: map[string]string{"a": "b"}}}}
+	w.Expect(w.k8s.Update(t.Context(), kafka)).To(Succeed())
+	now, follows := time.Now(), w.r.Cache
+	w.r.Now, w.r.Cache = func() time.Time { return now }, cache
+	pass := func() (reconcile.Result, error) {
+		return w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(kafka)})
+	}
+	for range 2 {
+		w.Expect(pass()).To(Equal(reconcile.Result{RequeueAfter: conflictDelay}))
+		now = now.Add(conflictTimeout - 1)
+	}
+	now = now.Add(1)
+	for range 2 {
+		_, err := pass()
+		w.Expect(err).To(MatchError(ContainSubstring("writes keep conflicting")))
+		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("services \"my-cluster-kafka-brokers\""))))
+	}
+	w.r.Cache = follows
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	w.Expect(w.r.conflicts.met).To(BeEmpty())
 }
 
 // TestAStatusThatTheCacheLacksIsWaitedFor checks that a pass requeues if the status in the cache equals the wanted one, and the cache lacks
@@ -68,6 +112,11 @@ func TestAStatusThatTheCacheLacksIsWaitedFor(t *testing.T) {
 				reconcile.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}})
 			w.Expect(err).NotTo(HaveOccurred())
 			w.Expect(result.RequeueAfter).To(Equal(conflictDelay))
+			now := w.r.Now
+			w.r.Now = func() time.Time { return now().Add(conflictTimeout) }
+			_, err = w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}})
+			w.Expect(err).To(MatchError(ContainSubstring("the cache is behind")), "it lasts")
+			w.r.Now = now
 			w.r.Cache = stale.Reader
 			w.reconcile()
 			w.Expect(w.ready().Status).To(Equal("True"))
