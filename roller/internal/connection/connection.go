@@ -45,6 +45,8 @@ type Connection struct {
 	own         identity
 	read        time.Time
 	problem     string
+	// named reports that there were Secrets of the Kafka cluster.
+	named bool
 }
 
 // target is the configuration of a client.
@@ -118,7 +120,7 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 		slices.Equal(next.bootstrap, c.inForce.bootstrap) {
 		return nil
 	}
-	settings, material, err := c.credentials(ctx)
+	settings, material, err := c.credentials(ctx, places)
 	if err != nil {
 		return fmt.Errorf("read the credentials for Kafka: %w", err)
 	}

@@ -91,20 +91,24 @@ func TestCredentialsByConvention(t *testing.T) {
 	ca := secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority, "ca-2026-11-21T12-00-00Z.crt", authority, "ca.p12", "no PEM")
 	own := secretOf("my-cluster-cluster-operator-certs", "cluster-operator.crt", certificate, "cluster-operator.key", key)
 
-	settings, m, err := conventional(ca, own).credentials(t.Context())
+	settings, m, err := conventional(ca, own).credentials(t.Context(), nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	config := credentials.KafkaConfig(settings, m)
 	g.Expect(strings.Count(string(config.TLS.TrustedCertificates), authority)).To(Equal(2), "all that end in .crt")
 	g.Expect(string(config.TLS.Certificate)).To(Equal(certificate))
 	g.Expect(string(config.TLS.Key)).To(Equal(key))
 
-	settings, _, err = conventional().credentials(t.Context())
+	settings, _, err = conventional().credentials(t.Context(), nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(settings.Protocol).To(Equal(credentials.ProtocolPlaintext), "without both, the settings count")
 
-	_, _, err = conventional(ca).credentials(t.Context())
+	_, _, err = conventional(ca).credentials(t.Context(), nil)
 	g.Expect(err).To(MatchError("Secret my-cluster-cluster-operator-certs in namespace kafka with certificates was configured but is " +
 		"missing."))
+
+	operators := []observe.Place{{Sets: []observe.PodSet{{Everywhere: true}}}}
+	_, _, err = conventional().credentials(t.Context(), operators)
+	g.Expect(err).To(MatchError(ContainSubstring("is missing")), "the cluster operator will make both")
 
 	forbidden := conventional()
 	forbidden.Secrets = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
@@ -112,7 +116,7 @@ func TestCredentialsByConvention(t *testing.T) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, k.Name, nil)
 		},
 	}).Build()
-	_, _, err = forbidden.credentials(t.Context())
+	_, _, err = forbidden.credentials(t.Context(), nil)
 	g.Expect(err).To(MatchError(ContainSubstring("get must be allowed")), "what can't be read is not absent")
 }
 
@@ -160,6 +164,12 @@ func TestAConnectionFollowsItsCluster(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.problem).To(ContainSubstring("my-cluster-cluster-operator-certs"))
 	g.Expect(c.inForce.material).To(Equal(second.material))
+	c.Secrets = fake.NewClientBuilder().Build()
+	_, err = c.Connect(t.Context(), two, noon.Add(2*time.Hour))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.problem).To(ContainSubstring("Secret my-cluster-cluster-ca-cert in namespace kafka with certificates was configured but is " +
+		"missing"))
+	g.Expect(c.inForce.material).To(Equal(second.material), "the login of the settings is for others")
 
 	_, err = conventional(secretOf("my-cluster-cluster-ca-cert", "ca.crt", authority)).Connect(t.Context(), one, noon)
 	g.Expect(err).To(HaveOccurred(), "there are no last good ones")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,24 +16,33 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // credentials returns the current credentials. By convention the Secrets of the Kafka cluster take precedence; the settings apply only if
-// neither of them exists.
-func (c *Connection) credentials(ctx context.Context) (credentials.Settings, credentials.Material, error) {
+// neither of them exists or did before, and the sets are not this project's cluster operator's, which makes both.
+func (c *Connection) credentials(ctx context.Context, places []observe.Place) (credentials.Settings, credentials.Material, error) {
 	if c.conventional() {
 		settings := tls(c.Namespace, c.Cluster)
 		secrets, err := readSecrets(ctx, c.Secrets, settings)
 		if err != nil {
 			return credentials.Settings{}, credentials.Material{}, err
 		}
-		if len(secrets) > 0 {
+		c.named = c.named || len(secrets) > 0
+		if c.named || ofOperator(places) { // whoever deletes both Secrets gets no login that was meant for others
 			settings.ClientID = c.Kafka.ClientID
 			m, err := credentials.Read(settings, secrets)
 			return settings, m, err
 		}
 	}
 	return material(ctx, c.Secrets, c.Kafka)
+}
+
+// ofOperator reports whether this project's cluster operator made a set.
+func ofOperator(places []observe.Place) bool {
+	return slices.ContainsFunc(places, func(p observe.Place) bool {
+		return slices.ContainsFunc(p.Sets, func(s observe.PodSet) bool { return s.Everywhere })
+	})
 }
 
 // material reads the Secrets and files that the options name, and returns the settings with the password from a file. The error lists all
