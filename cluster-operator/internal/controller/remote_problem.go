@@ -114,8 +114,8 @@ func missingNamespace(err error) string {
 
 // cause is why a Kubernetes cluster is not connected, without what differs from time to time.
 func cause(member clusters.Status, err error) string {
-	if member.Message != "" {
-		return member.Message
-	}
-	return err.Error()
+	return localAddress.ReplaceAllString(cmp.Or(member.Message, err.Error()), "$1 ")
 }
+
+// localAddress matches this end of a connection in an error of package net. Each connection has another port.
+var localAddress = regexp.MustCompile(`\b(tcp) \S+->`)

@@ -72,6 +72,17 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 	}
 }
 
+// TestTheCauseIsTheSameForEachConnection checks that the status is not written anew because a connection had another port.
+func TestTheCauseIsTheSameForEachConnection(t *testing.T) {
+	g := NewWithT(t)
+	away := clusters.Status{ID: "east", State: clusters.Unreachable, Reason: clusters.ReasonNoAnswer,
+		Message: `Get "https://10.0.0.1:6443/api": read tcp 10.0.3.7:41822->10.0.0.1:6443: read: connection reset by peer`}
+	const want = `Get "https://10.0.0.1:6443/api": read tcp 10.0.0.1:6443: read: connection reset by peer`
+	g.Expect(remoteProblem("east", away, &clusters.UnreachableError{Status: away}).Message).To(ContainSubstring(want))
+	broke := &clusters.UnreachableError{Status: clusters.Status{ID: "east", State: clusters.Connected}, Err: errors.New(away.Message)}
+	g.Expect(remoteProblem("east", broke.Status, broke).Message).To(ContainSubstring(want))
+}
+
 func TestANamespaceThatIsMissingElsewhereIsNamed(t *testing.T) {
 	w := newStretchedWorld(t)
 	east := w.members["east"]

@@ -30,10 +30,11 @@ func (e *SilentError) Error() string { return e.Err.Error() }
 
 func (e *SilentError) Unwrap() error { return e.Err }
 
-// silences are the Kafkas whose brokers did not answer. They are not asked at every change, but after a time that doubles.
+// silences are the questions that the brokers of Kafkas did not answer, by Kafka and what they ask: brokers that answer one may be too slow
+// for another. A question is not asked at every change, but after a time that doubles.
 type silences struct {
 	mu sync.Mutex
-	of map[types.NamespacedName]silence
+	of map[types.NamespacedName]map[string]silence
 	// asked are the questions that no pass has had the answer of, by what they ask.
 	asked map[types.NamespacedName]map[string]*question
 }
@@ -57,11 +58,10 @@ func (q *question) outdated(now time.Time) bool {
 }
 
 // askInBackground asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two
-// seconds the pass continues without the answer, and the next pass uses it. Brokers that did not answer at all are not asked again for a
-// while.
+// seconds the pass continues without the answer, and the next pass uses it. A question that was not answered is not asked again for a while.
 func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what string,
 	ask func(context.Context) (T, error)) (found T, err error) {
-	if err := c.silent.lasts(to.Kafka, c.Now()); err != nil {
+	if err := c.silent.lasts(to.Kafka, what, c.Now()); err != nil {
 		return found, err
 	}
 	q := c.silent.ask(to.Kafka, what, c.Now, func() (any, error) { return ask(context.WithoutCancel(ctx)) })
@@ -69,11 +69,11 @@ func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what
 	case <-q.done:
 		c.silent.take(to.Kafka, what, q)
 		found, _ = q.found.(T)
-		return found, c.silent.note(to.Kafka, q.err, c.Now())
+		return found, c.silent.note(to.Kafka, what, q.err, c.Now())
 	case <-ctx.Done():
 		return found, ctx.Err() // the operator is stopping: this is no evidence about the brokers
 	case <-c.After(answerTimeout):
-		err := c.silent.last(to.Kafka)
+		err := c.silent.last(to.Kafka, what)
 		if err == nil {
 			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)
 		}
@@ -120,36 +120,39 @@ type silence struct {
 	until time.Time
 }
 
-// lasts returns the error of a Kafka that is not to be asked yet.
-func (s *silences) lasts(kafka types.NamespacedName, now time.Time) error {
+// lasts returns the error of a question that is not to be asked yet.
+func (s *silences) lasts(kafka types.NamespacedName, what string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if it, ok := s.of[kafka]; ok && now.Before(it.until) {
+	if it, ok := s.of[kafka][what]; ok && now.Before(it.until) {
 		return &SilentError{it.err, it.until.Sub(now)}
 	}
 	return nil
 }
 
 // last returns the previous result, or nil. It stays until there is a new one, so that the status does not change.
-func (s *silences) last(kafka types.NamespacedName) error {
+func (s *silences) last(kafka types.NamespacedName, what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.of[kafka].err
+	return s.of[kafka][what].err
 }
 
 // note stores the result, and returns the error with the time of the next attempt.
-func (s *silences) note(kafka types.NamespacedName, err error, now time.Time) error {
+func (s *silences) note(kafka types.NamespacedName, what string, err error, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err == nil {
-		delete(s.of, kafka)
+		delete(s.of[kafka], what)
 		return nil
 	}
-	wait := min(max(2*s.of[kafka].wait, firstSilence), longestSilence)
+	wait := min(max(2*s.of[kafka][what].wait, firstSilence), longestSilence)
 	if s.of == nil {
-		s.of = map[types.NamespacedName]silence{}
+		s.of = map[types.NamespacedName]map[string]silence{}
 	}
-	s.of[kafka] = silence{err, wait, now.Add(wait)}
+	if s.of[kafka] == nil {
+		s.of[kafka] = map[string]silence{}
+	}
+	s.of[kafka][what] = silence{err, wait, now.Add(wait)}
 	return &SilentError{err, wait}
 }
 

@@ -45,8 +45,33 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	clients.Forget(silent.Kafka)
 	_, err = clients.Inspect(t.Context(), silent)
 	g.Expect(err).To(MatchError(refused))
-	g.Expect(clients.silent.note(silent.Kafka, nil, now)).To(Succeed())
-	g.Expect(clients.silent.lasts(silent.Kafka, now)).To(Succeed(), "it answered")
+	g.Expect(clients.silent.note(silent.Kafka, "state", nil, now)).To(Succeed())
+	g.Expect(clients.silent.lasts(silent.Kafka, "state", now)).To(Succeed(), "it answered")
+}
+
+// unlisting answers all questions but the one for topics.
+type unlisting struct{ hanging }
+
+func (unlisting) ListTopics(context.Context) ([]kafka.Topic, error) { return nil, context.DeadlineExceeded }
+
+// TestAQuestionWithoutAnAnswerSilencesNoOther checks that brokers which are too slow to list topics still tell their state.
+func TestAQuestionWithoutAnAnswerSilencesNoOther(t *testing.T) {
+	g := NewWithT(t)
+	let, now := make(chan struct{}), time.Unix(0, 0)
+	close(let)
+	clients := &Clients{Now: func() time.Time { return now }, After: never,
+		Connect: func(kafka.Config) (Admin, error) { return unlisting{hanging{let: let, metadata: new(int16(30))}}, nil }}
+	to := Connection{Kafka: types.NamespacedName{Namespace: "a", Name: "slow"}, ClusterID: "id"}
+	to.Config.TLS = &kafka.TLS{}
+	for _, wait := range []time.Duration{10, 20, 40} {
+		_, err := clients.Holdings(t.Context(), to, []int32{1}, []int32{2})
+		again, is := errors.AsType[*SilentError](err)
+		g.Expect(is).To(BeTrue())
+		g.Expect(again.Again).To(Equal(wait*time.Second), "another answer does not end it")
+		_, err = clients.Inspect(t.Context(), to)
+		g.Expect(err).NotTo(HaveOccurred())
+		now = now.Add(wait * time.Second)
+	}
 }
 
 func never(time.Duration) <-chan time.Time { return nil }
@@ -101,7 +126,7 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 		g.Expect(err).To(MatchError(ContainSubstring("have not answered within 2s")))
 	}
 	refused := errors.New("connection refused")
-	g.Expect(clients.silent.note(to.Kafka, refused, time.Unix(0, 0))).To(MatchError(refused))
+	g.Expect(clients.silent.note(to.Kafka, "state", refused, time.Unix(0, 0))).To(MatchError(refused))
 	_, err := clients.Inspect(t.Context(), to)
 	g.Expect(err).To(MatchError(refused), "what is known stays as it is until there is an answer")
 	close(let)

@@ -19,6 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
 // site is a Kubernetes cluster in which the Kafka has objects, or may have them.
@@ -162,8 +163,11 @@ func (p *pass) describeClusters() {
 		}
 	}
 	for id, a := range p.away {
-		in.Clusters = append(in.Clusters, status.Cluster{ID: id, Nodes: ids(p.record.Clusters[id].Nodes), Problem: &a.Problem,
-			LastSeen: a.member.LastSeen})
+		c := status.Cluster{ID: id, Nodes: ids(p.record.Clusters[id].Nodes), Problem: &a.Problem}
+		if a.member.State != clusters.Connected { // else it is seen all the time
+			c.LastSeen = a.member.LastSeen
+		}
+		in.Clusters = append(in.Clusters, c)
 	}
 	p.status.Stretch = in
 }

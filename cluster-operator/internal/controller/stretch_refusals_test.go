@@ -302,6 +302,8 @@ func TestReadySaysWhatHoldsUpTheFirstDeployment(t *testing.T) {
 	w.pass()
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "ObjectNotOwned"),
 		HaveField("Message", ContainSubstring("In cluster 'east': Service "+w.namespace+"/my-cluster-kafka-brokers exists and does not belong"))))
+	w.Expect(w.kafka().Status.StretchClusters).To(ContainElement(And(HaveField("Name", "east"), HaveField("LastSeenTime", BeNil()))),
+		"it answers; the time would differ in each pass")
 	w.Expect(w.members["east"].Delete(t.Context(), foreign)).To(Succeed())
 	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))

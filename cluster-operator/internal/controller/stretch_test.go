@@ -91,12 +91,13 @@ var errLost = errors.New("connection refused")
 func (m *member) ID() string { return m.id }
 func (m *member) Home() bool { return m.home }
 func (m *member) Status() clusters.Status {
-	s := clusters.Status{ID: m.id, State: clusters.Connected, Identity: m.uid, CredentialsExpire: m.expire}
+	s := clusters.Status{ID: m.id, State: clusters.Connected, Identity: m.uid, CredentialsExpire: m.expire,
+		LastSeen: time.Unix(1e9, 0)}
 	if m.refused != "" {
 		s.Reason, s.Message = clusters.ReasonCredentialsRefused, m.refused
 	}
 	if m.lost {
-		s.State, s.Reason, s.Message, s.LastSeen = clusters.Unreachable, clusters.ReasonNoAnswer, errLost.Error(), time.Unix(1e9, 0)
+		s.State, s.Reason, s.Message = clusters.Unreachable, clusters.ReasonNoAnswer, errLost.Error()
 	}
 	return s
 }
