@@ -45,6 +45,8 @@ type Reconciler struct {
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]Roll
 	alone map[types.NamespacedName]finding // the clusters that are skipped
+	// nodes are the Kubernetes clusters in which a cluster had nodes when they could be read.
+	nodes map[types.NamespacedName]map[string]bool
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -74,8 +76,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 
 // finding is the result of reading the pod sets of a Kafka cluster.
 type finding struct {
-	// gone means that no set has nodes, in any Kubernetes cluster.
+	// gone means that no set has nodes, in any Kubernetes cluster that can be read, nor had in any other.
 	gone bool
+	// nodes are the Kubernetes clusters in which sets have nodes, or had when they could be read.
+	nodes map[string]bool
 	// why the cluster is skipped, because of the set in the Kubernetes cluster place; empty if it is not.
 	why   string
 	set   *podset.StrimziPodSet
@@ -96,12 +100,23 @@ func (f *finding) refuse(place string, set *podset.StrimziPodSet, why string) {
 	f.refusals[place] = why
 }
 
+// settle adds whether sets in a Kubernetes cluster have nodes.
+func (f *finding) settle(place string, has bool) {
+	if !has {
+		return
+	}
+	if f.nodes == nil {
+		f.nodes = map[string]bool{}
+	}
+	f.gone, f.nodes[place] = false, true
+}
+
 // find reads the sets in all caches. Sets in an unreadable Kubernetes cluster are unknown: if there are others, their nodes are still
 // observed, and the roller restarts no node of an unknown set. A set that excluded the Kafka cluster before does so until it can be read
 // again.
 func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (finding, error) {
 	found := finding{gone: true}
-	before := r.skipped(key)
+	before, had := r.skipped(key)
 	for _, source := range r.Sources() {
 		var sets podset.StrimziPodSetList
 		err := source.Cache.List(ctx, &sets, client.InNamespace(key.Namespace), client.MatchingLabels{v1.LabelCluster: key.Name},
@@ -110,17 +125,19 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 		case err != nil && source.ID == "":
 			return finding{}, err
 		case err != nil:
-			found.gone = false
+			// Of most names with the label there is nothing: a KafkaConnect has it, too.
+			found.settle(source.ID, had[source.ID])
 			found.refuse(source.ID, nil, before.refusals[source.ID])
 			continue
 		}
 		for i := range sets.Items {
 			nodes, err := observe.DesiredNodes(&sets.Items[i])
-			found.gone = found.gone && err == nil && len(nodes) == 0
+			found.settle(source.ID, err != nil || len(nodes) > 0)
 		}
 		set, why := observe.ExcludedBy(sets.Items, r.Named)
 		found.refuse(source.ID, set, why)
 	}
+	r.remember(key, found.nodes)
 	return found, nil
 }
 
@@ -138,11 +155,25 @@ func (r *Reconciler) roll(key types.NamespacedName) Roll {
 	return r.rolls[key]
 }
 
-// skipped returns why a cluster was skipped before.
-func (r *Reconciler) skipped(key types.NamespacedName) finding {
+// skipped returns why a cluster was skipped before, and the Kubernetes clusters in which it had nodes.
+func (r *Reconciler) skipped(key types.NamespacedName) (finding, map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.alone[key]
+	return r.alone[key], r.nodes[key]
+}
+
+// remember remembers the Kubernetes clusters in which a cluster has nodes.
+func (r *Reconciler) remember(key types.NamespacedName, nodes map[string]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.nodes, key)
+	if len(nodes) == 0 {
+		return
+	}
+	if r.nodes == nil {
+		r.nodes = map[types.NamespacedName]map[string]bool{}
+	}
+	r.nodes[key] = nodes
 }
 
 // end ends the roll of a cluster, if there is one, and records why. It reports whether the reason is new.

@@ -347,6 +347,52 @@ func TestARefusalOutlivesTheConnection(t *testing.T) {
 	g.Expect(rolls).To(Equal(1), "a lost Kubernetes cluster ends no roll")
 }
 
+// A Kubernetes cluster that can't be read begins no rolls of names that it had no nodes of, such as that of a KafkaConnect or of a deleted
+// Kafka, and ends none of those that it had.
+func TestAPlaceThatCannotBeReadHasTheNodesThatItHad(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	there := setOf(t, "ns", "elsewhere")
+	here := fake.NewClientBuilder().WithScheme(scheme).WithObjects(setOf(t, "ns", "here")).Build()
+	east := &lost{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build(), is: true}
+	open := map[string]bool{}
+	r := &controller.Reconciler{
+		Sources:  func() []observe.Source { return []observe.Source{{Cache: here}, {ID: "east", Cache: east}} },
+		Deadline: time.Minute,
+		New: func(cluster types.NamespacedName) controller.Roll {
+			open[cluster.Name] = true
+			return closing{open: open, name: cluster.Name}
+		},
+	}
+	reconcile := func(names ...string) {
+		for _, name := range names {
+			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}})
+			g.Expect(err).NotTo(HaveOccurred())
+		}
+	}
+	reconcile("here", "connect")
+	g.Expect(open).To(Equal(map[string]bool{"here": true}))
+	east.is = false
+	reconcile("here", "connect", "elsewhere")
+	g.Expect(open).To(Equal(map[string]bool{"here": true, "elsewhere": true}))
+	east.is = true
+	g.Expect(here.DeleteAllOf(t.Context(), &podset.StrimziPodSet{}, client.InNamespace("ns"))).To(Succeed())
+	for range 2 {
+		reconcile("here", "connect", "elsewhere")
+		g.Expect(open).To(Equal(map[string]bool{"elsewhere": true}), "the deleted one ends")
+	}
+}
+
+// closing is a roll that tells when it ends.
+type closing struct {
+	nothing
+	open map[string]bool
+	name string
+}
+
+// Close implements controller.Roll.
+func (c closing) Close(context.Context) { delete(c.open, c.name) }
+
 // nothing is a roll that does nothing.
 type nothing struct{}
 
