@@ -18,8 +18,8 @@ import (
 const conflictTimeout = 10 * time.Second
 
 // conflicts remembers the Kubernetes clusters whose API server rejects the writes for a Kafka, because what was read there is not what is
-// there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in all other
-// Kubernetes clusters, and the passes must not be repeated at this rate without anybody knowing.
+// there. A conflict ends the pass, which is repeated once the cache has caught up. If it does not, this must not stop the Kafka in all
+// other Kubernetes clusters, and the passes must not be repeated at this rate without anybody knowing.
 type conflicts struct {
 	mu  sync.Mutex
 	met map[types.NamespacedName]map[string]unresolved

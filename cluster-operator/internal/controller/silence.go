@@ -58,7 +58,8 @@ func (q *question) outdated(now time.Time) bool {
 }
 
 // askInBackground asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two
-// seconds the pass continues without the answer, and the next pass uses it. A question that was not answered is not asked again for a while.
+// seconds the pass continues without the answer, and the next pass uses it. A question that was not answered is not asked again for a
+// while.
 func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what string,
 	ask func(context.Context) (T, error)) (found T, err error) {
 	if err := c.silent.lasts(to.Kafka, what, c.Now()); err != nil {

@@ -52,7 +52,9 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 // unlisting answers all questions but the one for topics.
 type unlisting struct{ hanging }
 
-func (unlisting) ListTopics(context.Context) ([]kafka.Topic, error) { return nil, context.DeadlineExceeded }
+func (unlisting) ListTopics(context.Context) ([]kafka.Topic, error) {
+	return nil, context.DeadlineExceeded
+}
 
 // TestAQuestionWithoutAnAnswerSilencesNoOther checks that brokers which are too slow to list topics still tell their state.
 func TestAQuestionWithoutAnAnswerSilencesNoOther(t *testing.T) {
