@@ -60,8 +60,8 @@ var deployments = map[string]deployment{
 			{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics/finalizers"}, Verbs: []string{"update"}},
 		},
 	},
-	// The container as Strimzi's cluster operator sets it up in the Entity Operator's pod: it reads its certificate and Kafka's authorities from
-	// the Secrets of the cluster. The cluster operator passes on its feature gates, and settings for Cruise Control if there is one.
+	// The container as Strimzi's cluster operator sets it up in the Entity Operator's pod: it reads its certificate and Kafka's authorities
+	// from the Secrets of the cluster. The cluster operator passes on its feature gates, and settings for Cruise Control if there is one.
 	"entity operator": {
 		args: []string{startScript},
 		env: map[string]string{
@@ -135,8 +135,8 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 	}
 }
 
-// startSecured starts Apache Kafka, which requires certificates of its clients, and creates the Secrets that Strimzi's cluster operator makes
-// for its topic operator. It returns the addresses.
+// startSecured starts Apache Kafka, which requires certificates of its clients, and creates the Secrets that Strimzi's cluster operator
+// makes for its topic operator. It returns the addresses.
 func startSecured(t *testing.T, admin client.Client, namespace string) []string {
 	t.Helper()
 	g := NewWithT(t)
@@ -151,7 +151,9 @@ func startSecured(t *testing.T, admin client.Client, namespace string) []string 
 	t.Cleanup(func() { g.Expect(kafka.Close()).To(Succeed()) })
 	user := kafka.ClientCertificate()
 	for name, data := range map[string]map[string][]byte{
-		"my-cluster-cluster-ca-cert":             {"ca.crt": kafka.Authority().PEM(), "ca.p12": []byte("binary"), "ca.password": []byte("secret")},
+		"my-cluster-cluster-ca-cert": {
+			"ca.crt": kafka.Authority().PEM(), "ca.p12": []byte("binary"), "ca.password": []byte("secret"),
+		},
 		"my-cluster-entity-topic-operator-certs": {"entity-operator.crt": user.Cert, "entity-operator.key": user.Key},
 	} {
 		g.Expect(admin.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})).

@@ -40,7 +40,7 @@ func (p *pass) letRoll(ctx context.Context) error {
 func (p *pass) nameAgent(ctx context.Context) error {
 	namespace := p.Settings.OperatorNamespace
 	return p.each(func(s *site) error {
-		if s.cluster != topology.Home && !(p.claimed(s) && p.ownerWritten()) {
+		if s.cluster != topology.Home && (!p.claimed(s) || !p.ownerWritten()) {
 			return nil
 		}
 		elsewhere := func(set *podset.StrimziPodSet) bool {

@@ -49,11 +49,7 @@ func repeated(err error) bool {
 // renew renews the certificates of the nodes that run, in a pass that ends before its own step for that: an object that nobody corrects
 // must not become an outage on the day that certificates expire. All else stays as it is, see docs/decisions/certificates.md.
 func (p *pass) renew(ctx context.Context) error {
-	// Sets that another operator made, such as Strimzi's, are that one's to renew. Somebody may have changed the label of those made here.
-	others := func(l facts.ListedPod) bool {
-		return l.Set.Labels[podset.LabelManagedBy] != apply.FieldManager && !ownership.Original(l.Set, "StrimziPodSet")
-	}
-	if len(p.listed) == 0 || slices.ContainsFunc(p.listed, others) {
+	if len(p.listed) == 0 || slices.ContainsFunc(p.listed, madeByAnother) {
 		return nil
 	}
 	running := p.runningNodes()
@@ -98,6 +94,12 @@ func (p *pass) renew(ctx context.Context) error {
 		}
 		return p.recertify(ctx, s, plan.PodAnnotations)
 	})
+}
+
+// madeByAnother reports whether a pod is listed by a set of another operator, such as Strimzi's, whose certificates are that one's to renew.
+// Somebody may have changed the label of those made here.
+func madeByAnother(l facts.ListedPod) bool {
+	return l.Set.Labels[podset.LabelManagedBy] != apply.FieldManager && !ownership.Original(l.Set, "StrimziPodSet")
 }
 
 // renewOnly are nodes as their certificates are renewed, and nothing else.

@@ -181,7 +181,8 @@ func TestTheLostRightToKubernetesNodesIsNamed(t *testing.T) {
 	h := formInMemory(t, untouched)
 	h.see("east", func(r client.Reader) client.Reader { return withoutRight{r} })
 	_, _ = h.pass(h.leader(), -1)
-	g.Expect(h.centrals[0].kafka().Status.Conditions).To(warning("In cluster 'east', the operator may not watch nodes in all namespaces: apply"))
+	g.Expect(h.centrals[0].kafka().Status.Conditions).
+		To(warning("In cluster 'east', the operator may not watch nodes in all namespaces: apply"))
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }
 

@@ -269,8 +269,8 @@ func (c *cluster) podInputsOf(n topology.Node, restartedAt string, labels map[st
 	}{
 		c.Version, s.Image, c.ClusterID, restartedAt, identity(n), c.placement(n), c.podListeners(n), c.startInputs(n, metadata),
 		c.resources(n.Pool),
-		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe, rackOf(c.Kafka),
-		s.MetricsConfig, labels, c.certificatesOf(n), c.initInputs(n),
+		c.sizeless(n.Pool), c.jvmOptions(n.Pool), c.podTemplate(n.Pool), c.containerTemplate(n.Pool), s.LivenessProbe, s.ReadinessProbe,
+		rackOf(c.Kafka), s.MetricsConfig, labels, c.certificatesOf(n), c.initInputs(n),
 	})
 }
 
@@ -308,8 +308,8 @@ func (c *cluster) configInputsOf(n topology.Node, config map[string]v1.ConfigVal
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
-	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, rackOf(c.Kafka), c.sizeless(n.Pool), logging, metrics,
-		c.ClusterID, metadata, c.Version, c.stretchInputs(n), cordoned})
+	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, rackOf(c.Kafka), c.sizeless(n.Pool), logging,
+		metrics, c.ClusterID, metadata, c.Version, c.stretchInputs(n), cordoned})
 }
 
 // stretchInputs are the inputs of a node of a stretched Kafka, in addition to voters.

@@ -91,12 +91,12 @@ func (f *findings) stretch() {
 func (f *findings) stretchRack(stretched bool) {
 	switch value := f.Kafka.Annotations[v1.AnnotationStretchRack]; {
 	case value == "":
-	case value != v1.StretchRackZone && value != v1.StretchRackAliasZone:
-		f.invalid("StretchRack", "annotation %s is %q. Set it to %s or %s, or remove it", v1.AnnotationStretchRack, value, v1.StretchRackZone,
-			v1.StretchRackAliasZone)
 	case !stretched:
 		f.warn("StretchRackUnused", v1.ReasonInvalidConfiguration, "Annotation %s has no effect: the Kafka is not stretched over several "+
 			"Kubernetes clusters. Its racks are those of .spec.kafka.rack", v1.AnnotationStretchRack)
+	case value != v1.StretchRackZone && value != v1.StretchRackAliasZone:
+		f.invalid("StretchRack", "annotation %s is %q. Set it to %s or %s, or remove it", v1.AnnotationStretchRack, value, v1.StretchRackZone,
+			v1.StretchRackAliasZone)
 	}
 }
 

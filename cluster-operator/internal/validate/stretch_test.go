@@ -121,7 +121,7 @@ func TestTheRacksOfAStretchedKafka(t *testing.T) {
 		{"true", "zone", "", ""},
 		{"true", "alias-zone", "", ""},
 		{"true", "Zone", `annotation strimzi.io/stretch-rack is "Zone". Set it to zone or alias-zone, or remove it`, ""},
-		{"", "zones", `annotation strimzi.io/stretch-rack is "zones". Set it to zone or alias-zone, or remove it`, ""},
+		{"", "zones", "", "Annotation strimzi.io/stretch-rack has no effect: the Kafka is not stretched over several Kubernetes clusters. "},
 		{"", "zone", "", "Annotation strimzi.io/stretch-rack has no effect: the Kafka is not stretched over several Kubernetes clusters. " +
 			"Its racks are those of .spec.kafka.rack"},
 	} {

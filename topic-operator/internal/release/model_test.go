@@ -116,9 +116,9 @@ func (m *model) fail(format string, args ...any) {
 
 // due reports whether an object is to be released when the operator stops. With knowable, only what the operator can read counts.
 func (m *model) due(kt *v1.KafkaTopic, knowable bool) bool {
-	namespace := m.c.terminating && !(knowable && m.c.namespaceHidden)
+	namespace := m.c.terminating && (!knowable || !m.c.namespaceHidden)
 	kafka := slices.Contains([]string{goes, gone, replaced}, m.c.kafka) && kt.Labels[v1.LabelCluster] == modelKafkaKey.Name &&
-		!(knowable && m.c.kafkaHidden)
+		(!knowable || !m.c.kafkaHidden)
 	return m.c.leads && kt.Namespace == "a" && kt.Labels["team"] == "us" && (namespace || kafka)
 }
 
