@@ -81,7 +81,8 @@ func (m *Member) Cluster() cluster.Cluster {
 // Reader returns a reader of the cluster's cache. A read fails with an UnreachableError if the member is not connected, or if the
 // connection is lost during the read. It never returns objects from a cache that is not in sync, or not in sync again. The first read of a
 // kind in a namespace waits up to 15 s until its watch begins; the next ones fail at once if it has not begun by then. If the rights were
-// lost in one of several namespaces, reads of that one fail; those of all namespaces do not, and may return its outdated objects; those of a kind in Options.Optional do.
+// lost in one of several namespaces, reads of that one fail; those of all namespaces do not, and may return its outdated objects, unless
+// the kind is in Options.Optional.
 func (m *Member) Reader() client.Reader { return guardedReader{m, lateReader{m, false}} }
 
 // APIReader returns a reader of the API server, for objects that must be up to date. Its reads fail as those of Reader do.

@@ -62,7 +62,7 @@ func TestEachNoteIsToldAndOccurrencesAreCounted(t *testing.T) {
 	counts := map[string]int32{}
 	for _, note := range []string{"waits for availability", "waits for its turn", "waits for availability"} {
 		r.Warning(pod, "Blocked", "Block", note)
-		e := (<-watch.ResultChan()).Object.(*eventsv1.Event) //nolint:forcetypeassert // it panics then
+		e := (<-watch.ResultChan()).Object.(*eventsv1.Event)
 		counts[e.Note] = 1
 		if e.Series != nil {
 			counts[e.Note] = e.Series.Count

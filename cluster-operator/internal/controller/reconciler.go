@@ -124,6 +124,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if v1.IsTrue(kafka.Annotations, v1.AnnotationPauseReconciliation) {
 		return r.pause(ctx, kafka)
 	}
+	return r.reconcile(ctx, kafka)
+}
+
+// reconcile carries out a pass over a Kafka that is neither paused nor being deleted, and reports it.
+func (r *Reconciler) reconcile(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
+	name := client.ObjectKeyFromObject(kafka)
 	p := r.passOver(ctx, kafka)
 	began := r.Now()
 	err := p.run(ctx)
@@ -132,7 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if p.metElsewhere {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
 		}
-		if err = r.lasting(req.NamespacedName, err); err == nil {
+		if err = r.lasting(name, err); err == nil {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
 		}
 	}
@@ -141,12 +147,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
 	switch err := errors.Join(r.writeStatus(ctx, kafka, status.Of(p.status)), pools); {
 	case apierrors.IsConflict(err):
-		return r.again(req.NamespacedName, err) // as above
+		return r.again(name, err) // as above
 	case err != nil:
 		return reconcile.Result{}, err
 	}
 	if !conflict {
-		r.conflicts.end(req.NamespacedName, r.Now())
+		r.conflicts.end(name, r.Now())
 	}
 	if retry != nil {
 		return reconcile.Result{}, retry

@@ -96,8 +96,8 @@ func (p *pass) renew(ctx context.Context) error {
 	})
 }
 
-// madeByAnother reports whether a pod is listed by a set of another operator, such as Strimzi's, whose certificates are that one's to renew.
-// Somebody may have changed the label of those made here.
+// madeByAnother reports whether a pod is listed by a set of another operator, such as Strimzi's, whose certificates are that one's to
+// renew. Somebody may have changed the label of those made here.
 func madeByAnother(l facts.ListedPod) bool {
 	return l.Set.Labels[podset.LabelManagedBy] != apply.FieldManager && !ownership.Original(l.Set, "StrimziPodSet")
 }

@@ -295,9 +295,9 @@ func (p *pass) warnOfUnproven(s *site) {
 		return
 	}
 	p.warn("VolumesKept", fmt.Sprintf("In cluster '%s', %s of removed nodes are not deleted: they lack the annotation %s with their own "+
-		"name, so they may be copies that somebody made. ConfigMap %s there, and the finalizer of the Kafka, stay until they are gone. Delete "+
-		"them if nobody needs their data, or keep them by their annotation %s: \"false\"", s.cluster, claimsIn(names), ownership.MarkSelf, s.anchor.Name,
-		v1.AnnotationDeleteClaim))
+		"name, so they may be copies that somebody made. ConfigMap %s there, and the finalizer of the Kafka, stay until they are gone. "+
+		"Delete them if nobody needs their data, or keep them by their annotation %s: \"false\"", s.cluster, claimsIn(names), ownership.MarkSelf,
+		s.anchor.Name, v1.AnnotationDeleteClaim))
 }
 
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.

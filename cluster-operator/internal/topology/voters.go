@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// WhyNotEmpty returns why a controller may not start with an empty volume, "" if it may. caughtUp has the voters that have all metadata; nil
-// means that nobody said so.
+// WhyNotEmpty returns why a controller may not start with an empty volume, "" if it may. caughtUp has the voters that have all metadata;
+// nil means that nobody said so.
 //
 // What a majority of the voters has is committed. A voter that starts empty has nothing, and votes for others that have nothing: once a
 // majority lacks something, it can elect a leader that lacks it, and the others then delete it.
