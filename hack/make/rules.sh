@@ -30,7 +30,7 @@ check() {
 }
 
 check config/topic-operator/monitoring '' topic-operator/internal/metrics operator/build
-check config/roller/monitoring strimzi_roller_ roller/internal/metrics
+check config/roller/monitoring strimzi_roller_ roller/internal/metrics operator/build
 check config/cluster-operator/monitoring strimzi_roller_ cluster-operator/internal/metrics clusters operator/build roller/internal/metrics
 
 # Neither would an alert on a reason, a rule or a phase that does not exist.
