@@ -50,32 +50,32 @@ func (r *round) elections() []Action {
 		actions = append(actions, Action{Kind: ActionElectLeaders, Node: id, Partitions: unled, Await: len(r.chosen) > 0,
 			Until: r.s.from().Add(Freshness)})
 	}
-	if len(actions) > 0 && len(r.chosen) > 0 {
-		r.progress.Elected = r.s.At
-	}
 	return actions
 }
 
 // electsNow reports whether it is time to elect a returned broker.
 func (r *round) electsNow(back Return) bool {
 	if len(r.chosen) > 0 {
-		return r.s.At.Sub(back.At) >= electionDelay && !r.postponed()
+		return r.s.At.Sub(back.At) >= electionDelay && r.progress.Elected.IsZero()
 	}
 	return len(r.progress.Restarts) == 0
 }
 
-// postponed reports whether the last elections took so long that the facts of the restart that was to follow were too old for it. The
-// restart does not wait for further ones.
-func (r *round) postponed() bool {
-	if r.s.At.Sub(r.progress.Elected) >= electionDelay {
-		return false
-	}
-	for _, restart := range r.progress.Restarts {
-		if !restart.At.Before(r.progress.Elected) {
-			return false
+// ElectionsTookLong records that elections in the look at that time took so long that the facts of the restart that was to follow were too
+// old for it. The next restart does not wait for further ones.
+func (p Progress) ElectionsTookLong(at time.Time) Progress {
+	p = p.Clone()
+	p.Elected = at
+	return p
+}
+
+// electsAgain ends what ElectionsTookLong has recorded once a restart was carried out: one that was not has no record.
+func (p *Progress) electsAgain() {
+	for _, restart := range p.Restarts {
+		if !restart.At.Before(p.Elected) {
+			p.Elected = time.Time{}
 		}
 	}
-	return true
 }
 
 // keepsServing reports whether a broker serves and will continue to: it answers, is ready and not fenced, its pod is not being deleted, and

@@ -109,3 +109,25 @@ func TestABrokerThatIsNotElectedIsForgotten(t *testing.T) {
 	sc.Expect(elections(sc.step())).To(BeEmpty())
 	sc.Expect(sc.progress.Returned).To(BeEmpty(), "too long ago, or no node any more")
 }
+
+// Restarts of less than a minute, none of which came too late: each brings those their partitions that have been back for a minute.
+func TestFastRestartsLeaveOutNoElection(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}, []roller.NodeID{1, 0}))
+	sc.progress.Returned = map[roller.NodeID]roller.Return{0: {At: sc.s.At.Add(-time.Minute)}, 1: {At: sc.s.At.Add(-30 * time.Second)}}
+	sc.Expect(elections(sc.step())).To(HaveLen(1))
+	sc.topics(ledByLast([]roller.NodeID{1, 0}))
+	sc.s.At = sc.s.At.Add(40 * time.Second)
+	sc.Expect(elections(sc.step())).To(HaveKey(roller.NodeID(1)))
+	sc.Expect(sc.restarts).To(HaveLen(2))
+}
+
+// Elections that took long are left out before one restart, and not before the ones after it.
+func TestElectionsThatTookLongAreLeftOutOnce(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}))
+	sc.progress.Returned = map[roller.NodeID]roller.Return{0: {At: sc.s.At.Add(-time.Minute)}}
+	sc.progress = sc.progress.ElectionsTookLong(sc.s.At)
+	sc.s.At = sc.s.At.Add(2 * time.Minute)
+	sc.Expect(elections(sc.step())).To(BeEmpty())
+	sc.Expect(elections(sc.step())).To(HaveLen(1))
+	sc.Expect(sc.restarts).To(HaveLen(2))
+}

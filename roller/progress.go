@@ -42,7 +42,7 @@ type Progress struct {
 	Back time.Time `json:"back,omitzero"`
 	// Returned are the brokers that came back, until they lead their preferred partitions.
 	Returned map[NodeID]Return `json:"returned,omitempty"`
-	// Elected is when such brokers were last elected before a restart.
+	// Elected is when elections of such brokers made a restart come too late (ElectionsTookLong); zero once one was carried out since.
 	Elected time.Time `json:"elected,omitzero"`
 }
 
@@ -270,6 +270,7 @@ func (s stage) underWay() bool { return s != stageNone && s != stageStalled }
 func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress, map[NodeID]stage) {
 	p = p.Clone()
 	p.notAfter(s.At)
+	p.electsAgain()
 	stages := map[NodeID]stage{}
 	for id, r := range p.Restarts {
 		n := s.Node(id)

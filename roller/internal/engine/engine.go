@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -255,7 +256,7 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	old := false
 	for _, action := range d.Actions {
 		if old || !verified.Suffice(action) {
-			progress = postponed(progress, action)
+			progress = postponed(progress, action, s.At, outcomes)
 			if d.Again = time.Millisecond; len(outcomes) == 0 { // nothing has changed
 				d.Again = postponedFor
 			}
@@ -273,7 +274,7 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		case o.Result == actuate.Unclear && action.Kind == roller.ActionRestart:
 			progress = progress.Unclear(action.Node, o.Err.Error())
 		case o.Result == actuate.TooLate:
-			progress = postponed(progress, action)
+			progress = postponed(progress, action, s.At, outcomes)
 		case action.Kind != roller.ActionReconfigure:
 		case o.Result == actuate.NotDone, o.Result == actuate.Unclear:
 			// The record keeps the next looks from asking for the same again and again.
@@ -288,10 +289,13 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	return outcomes, progress
 }
 
-// postponed returns the progress without an action that was not begun.
-func postponed(p roller.Progress, action roller.Action) roller.Progress {
+// postponed returns the progress without an action that was not begun in the look at that time, after these outcomes.
+func postponed(p roller.Progress, action roller.Action, at time.Time, outcomes []actuate.Outcome) roller.Progress {
 	switch action.Kind {
 	case roller.ActionRestart:
+		if slices.ContainsFunc(outcomes, elected) {
+			p = p.ElectionsTookLong(at)
+		}
 		return p.NotCarriedOut(action.Node)
 	case roller.ActionReconfigure:
 		return p.NotAltered(action.Node)
@@ -299,6 +303,11 @@ func postponed(p roller.Progress, action roller.Action) roller.Progress {
 		return p.NotElected(action.Node)
 	}
 	return p
+}
+
+// elected reports whether an election was requested, which takes time even if it fails.
+func elected(o actuate.Outcome) bool {
+	return o.Action.Kind == roller.ActionElectLeaders && o.Result != actuate.TooLate
 }
 
 // may returns why a decided action may no longer be carried out: time has passed, in which this process may have been suspended, or another

@@ -563,10 +563,8 @@ func TestElectionsThatTakeTime(t *testing.T) {
 	b.Expect(b.stored.Returned).To(BeEmpty())
 }
 
-// Brokers are back, and each election takes so long that the facts of the restart after it are too old. The restart waits for one election,
-// and not for those of all brokers.
-func TestARestartWaitsForOneElection(t *testing.T) {
-	b := newBench(t)
+// returned lets brokers 1 to 9 be back for this long, while another one leads their partitions.
+func (b *bench) returned(ago time.Duration) {
 	n := b.snapshot.Nodes[0]
 	b.snapshot.Nodes = b.snapshot.Nodes[:1]
 	b.stored.Returned = map[roller.NodeID]roller.Return{}
@@ -576,17 +574,42 @@ func TestARestartWaitsForOneElection(t *testing.T) {
 		b.snapshot.Nodes = append(b.snapshot.Nodes, n)
 		ids := []roller.NodeID{id, 100}
 		partitions = append(partitions, roller.Partition{Index: int32(id), Leader: 100, Replicas: ids, ISR: ids})
-		b.stored.Returned[id] = roller.Return{At: noon.Add(-2 * time.Minute)}
+		b.stored.Returned[id] = roller.Return{At: noon.Add(-ago)}
 	}
 	b.snapshot.Topics = roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1), Partitions: partitions}})
-	now := noon
-	b.now = func() time.Time { return now }
-	b.takes = func(roller.Action) { now = now.Add(6 * time.Second) }
+}
+
+// Brokers are back, and each election takes so long that the facts of the restart after it are too old. The restart waits for one election,
+// and not for those of all brokers, however long the looks take.
+func TestARestartWaitsForOneElection(t *testing.T) {
+	for _, pause := range []time.Duration{0, 2 * time.Minute} {
+		b := newBench(t)
+		b.returned(2 * time.Minute)
+		now := noon
+		b.now = func() time.Time { return now }
+		b.takes = func(roller.Action) { now = now.Add(6 * time.Second) }
+		for range 2 {
+			b.snapshot.At = now
+			_, err := b.engine.Look(t.Context())
+			b.Expect(err).NotTo(HaveOccurred())
+			now = now.Add(pause)
+		}
+		b.Expect(b.did).To(HaveExactElements(HaveField("Kind", roller.ActionElectLeaders),
+			And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(0)))), "pause %s", pause)
+	}
+}
+
+// A look whose facts are too old for everything has requested no election. The next one requests it.
+func TestALookThatComesTooLateSkipsNoElection(t *testing.T) {
+	b := newBench(t)
+	b.returned(2 * time.Minute)
+	late := 6 * time.Second
+	b.now = func() time.Time { return b.snapshot.At.Add(late) }
 	for range 2 {
-		b.snapshot.At = now
 		_, err := b.engine.Look(t.Context())
 		b.Expect(err).NotTo(HaveOccurred())
+		late = 0
 	}
-	b.Expect(b.did).To(HaveExactElements(HaveField("Kind", roller.ActionElectLeaders),
-		And(HaveField("Kind", roller.ActionRestart), HaveField("Node", roller.NodeID(0)))))
+	b.Expect(b.did).To(HaveLen(10))
+	b.Expect(b.did[:9]).To(HaveEach(HaveField("Kind", roller.ActionElectLeaders)))
 }

@@ -32,6 +32,8 @@ type run struct {
 	unreadAt time.Time
 	// peers counts how often a node was asked because the restart of another one depended on it.
 	peers int
+	// elected is whether the last look requested an election.
+	elected bool
 	// asked counts the requests to change a configuration.
 	asked   int
 	last    roller.Decision
@@ -86,6 +88,7 @@ func (r *run) look(s Step) {
 	case faultSleep:
 		r.sleep(s.Arg)
 	}
+	r.elected = false
 	for i, a := range d.Actions {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
 			return
@@ -182,6 +185,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		}
 		return
 	case a.Kind == roller.ActionElectLeaders:
+		r.elected = true
 		r.oracle.elects(a)
 		if !refused {
 			r.w.electPreferred(a)
@@ -233,7 +237,11 @@ func (r *run) denied(a roller.Action, n *node, lost bool) {
 func (r *run) notBegun(a roller.Action) roller.Progress {
 	switch a.Kind {
 	case roller.ActionRestart:
-		return r.progress.NotCarriedOut(a.Node)
+		p := r.progress.NotCarriedOut(a.Node)
+		if r.elected {
+			p = p.ElectionsTookLong(r.oracle.seen.At)
+		}
+		return p
 	case roller.ActionElectLeaders:
 		return r.progress.NotElected(a.Node)
 	case roller.ActionReconfigure:
