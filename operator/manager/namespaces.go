@@ -3,6 +3,7 @@ package manager
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,27 +20,33 @@ type Readability struct {
 	Client dynamic.Interface
 	// Resources are those that the cache lists.
 	Resources []schema.GroupVersionResource
+	// Timeout bounds each request.
+	Timeout time.Duration
 	// Interval is how often Await looks.
 	Interval time.Duration
 }
+
+// atOnceListed bounds how many resources are listed concurrently.
+const atOnceListed = 10
 
 // Split returns the namespaces that can be read, and those in which the API server forbids it, with its answer. A namespace that can't be
 // read for another reason counts as readable. If none can be read, the settings or the rights are wrong, and all are returned as readable.
 func (r Readability) Split(ctx context.Context, watched settings.Namespaces) (readable settings.Namespaces, forbidden map[string]string) {
 	forbidden = map[string]string{}
-	for _, ns := range watched.Names {
-		if why := r.forbids(ctx, ns); why != "" {
-			forbidden[ns] = why
+	failed := r.failures(ctx, watched.Names)
+	for ns, err := range failed {
+		if apierrors.IsForbidden(err) {
+			forbidden[ns] = err.Error()
 		}
 	}
 	if len(forbidden) == len(watched.Names) {
 		return watched, nil
 	}
-	readable.Names = slices.DeleteFunc(slices.Clone(watched.Names), func(ns string) bool { return forbidden[ns] != "" })
+	readable.Names = slices.DeleteFunc(slices.Clone(watched.Names), func(ns string) bool { return apierrors.IsForbidden(failed[ns]) })
 	return readable, forbidden
 }
 
-// Await returns the first of the namespaces that can be read, once one can, or "" when ctx ends.
+// Await returns the first of the namespaces that can be read, once the API server shows all resources of one, or "" when ctx ends.
 func (r Readability) Await(ctx context.Context, namespaces []string) string {
 	for {
 		select {
@@ -47,21 +54,45 @@ func (r Readability) Await(ctx context.Context, namespaces []string) string {
 			return ""
 		case <-time.After(r.Interval):
 		}
+		failures := r.failures(ctx, namespaces)
 		for _, ns := range namespaces {
-			if r.forbids(ctx, ns) == "" && ctx.Err() == nil {
+			if failures[ns] == nil && ctx.Err() == nil {
 				return ns
 			}
 		}
 	}
 }
 
-// forbids returns the API server's answer if it forbids to list a resource in the namespace.
-func (r Readability) forbids(ctx context.Context, namespace string) string {
-	for _, resource := range r.Resources {
-		_, err := r.Client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
-		if apierrors.IsForbidden(err) {
-			return err.Error()
+// failures returns an error for each namespace in which not all resources can be listed: that it is forbidden, if it is for one of them.
+func (r Readability) failures(ctx context.Context, namespaces []string) map[string]error {
+	var (
+		mu   sync.Mutex
+		all  sync.WaitGroup
+		free = make(chan struct{}, atOnceListed)
+	)
+	failed := map[string]error{}
+	for _, ns := range namespaces {
+		for _, resource := range r.Resources {
+			free <- struct{}{}
+			all.Go(func() {
+				defer func() { <-free }()
+				err := r.list(ctx, ns, resource)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil && !apierrors.IsForbidden(failed[ns]) {
+					failed[ns] = err
+				}
+			})
 		}
 	}
-	return ""
+	all.Wait()
+	return failed
+}
+
+// list lists one object of a resource, or none.
+func (r Readability) list(ctx context.Context, namespace string, resource schema.GroupVersionResource) error {
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	_, err := r.Client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+	return err
 }

@@ -111,13 +111,11 @@ func (w *world) served(ctx context.Context, config *rest.Config, end func()) (se
 	if err != nil {
 		return settings.Namespaces{}, err
 	}
-	r := opmanager.Readability{Client: c, Interval: recheck, Resources: []schema.GroupVersionResource{
+	r := opmanager.Readability{Client: c, Timeout: w.options.Timeout, Interval: recheck, Resources: []schema.GroupVersionResource{
 		podset.GroupVersion.WithResource("strimzipodsets"), corev1.SchemeGroupVersion.WithResource("pods"),
 		corev1.SchemeGroupVersion.WithResource("configmaps"),
 	}}
-	within, cancel := context.WithTimeout(ctx, w.options.Timeout)
-	defer cancel()
-	served, forbidden := r.Split(within, w.options.Namespaces)
+	served, forbidden := r.Split(ctx, w.options.Namespaces)
 	if len(forbidden) == 0 {
 		return served, nil
 	}

@@ -1,11 +1,14 @@
 package app
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -36,4 +39,49 @@ func TestANamespaceThatWasDeletedKeepsNoOther(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(served.String()).To(Equal("kafka"))
 	g.Expect(log.String()).To(And(ContainSubstring("A namespace is not served"), ContainSubstring("deleted"), ContainSubstring("no rights")))
+}
+
+// apiServer answers requests without a network.
+type apiServer func(in *http.Request) (status int, body string, err error)
+
+func (s apiServer) RoundTrip(in *http.Request) (*http.Response, error) {
+	status, body, err := s(in)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Request: in,
+		Body: io.NopCloser(strings.NewReader(body))}, nil
+}
+
+// A slow API server answers about many namespaces, and never about one of them. The last one was deleted.
+func TestADeletedNamespaceIsFoundAmongMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		server := apiServer(func(in *http.Request) (int, string, error) {
+			answers := time.After(time.Second)
+			if strings.Contains(in.URL.Path, "/namespaces/silent/") {
+				answers = nil
+			}
+			select {
+			case <-in.Context().Done():
+				return 0, "", in.Context().Err()
+			case <-answers:
+			}
+			if strings.Contains(in.URL.Path, "/namespaces/deleted/") {
+				return http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`, nil
+			}
+			return http.StatusOK, `{"kind":"List","apiVersion":"v1","items":[]}`, nil
+		})
+		names := []string{"silent"}
+		for i := range 30 {
+			names = append(names, fmt.Sprint("kafka", i))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w := &world{log: logging.New(io.Discard, logging.Options{}), options: options.Options{Timeout: 20 * time.Second,
+			Namespaces: settings.Namespaces{Names: append(names, "deleted")}}}
+		served, err := w.served(ctx, configFor(&rest.Config{Host: "http://api", Transport: server}), func() {})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(served.Names).To(Equal(names))
+	})
 }
