@@ -763,6 +763,44 @@ func TestSuppliedCADroppedEarly(t *testing.T) {
 	}
 }
 
+// TestSuppliedCARenewedAndDropped renews the certificate of a user's CA, as documented, and drops what precedes it in the same edit: the
+// former CA, whose key was replaced earlier, or the issuer of the CA. No node serves a certificate of what is dropped.
+func TestSuppliedCARenewedAndDropped(t *testing.T) {
+	t.Run("the former CA", func(t *testing.T) {
+		g := NewWithT(t)
+		s := supplied(t)
+		exchangeAndKeep(s, "1")
+		g.Expect(s.converge(s.check)).To(Succeed())
+		certify(s, "c-cluster-ca", func(c *x509.Certificate) { c.NotAfter = c.NotAfter.AddDate(1, 0, 0) })
+		announce(s, "2")
+		delete(s.secrets["c-cluster-ca-cert"].Data, formerEntry)
+		g.Expect(s.converge(s.check)).To(Succeed())
+		g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+		g.Expect(s.restarts).To(HaveEach(3))
+	})
+	for name, length := range map[string]int{"the issuer of the CA": 1, "the issuer of the CA, for another": 2} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := supplied(t)
+			first, second := levels(t, s, "issuing", "root"), levels(t, s, "issuing", "other root")
+			s.secrets["c-cluster-ca-cert"].Data[formerEntry] = s.secrets["c-cluster-ca-cert"].Data["ca.crt"]
+			supply(t, s, "1", first...)
+			g.Expect(s.converge(s.check)).To(Succeed())
+			delete(s.secrets["c-cluster-ca-cert"].Data, formerEntry)
+			g.Expect(s.converge(s.check)).To(Succeed())
+			der, err := x509.CreateCertificate(cryptorand.Reader, first[0].cert, second[1].cert, first[0].key.Public(), second[1].key)
+			g.Expect(err).NotTo(HaveOccurred())
+			first[0].cert, err = x509.ParseCertificate(der)
+			g.Expect(err).NotTo(HaveOccurred())
+			s.secrets["c-cluster-ca-cert"].Data["ca.crt"] = pemOf([]*issued{first[0], second[1]}[:length]...)
+			announce(s, "2")
+			g.Expect(s.converge(s.check)).To(Succeed())
+			g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+			g.Expect(s.restarts).To(HaveEach(3))
+		})
+	}
+}
+
 // certify gives a user's CA another certificate of its key.
 func certify(s *sim, secret string, change func(*x509.Certificate)) {
 	key, err := parseKey(s.secrets[secret].Data["ca.key"])

@@ -60,19 +60,6 @@ func (w *world) seen(annotation string) int {
 	return highest
 }
 
-// all reports whether it is known that each pod, and each pod that is declared, has a generation.
-func (w *world) all(annotation string, want int) bool {
-	if !w.podsKnown {
-		return false
-	}
-	for _, pod := range w.pods {
-		if n, ok := generation(pod.Annotations, annotation); !ok || n != want {
-			return false
-		}
-	}
-	return true
-}
-
 // any reports whether a pod, or one that is declared, has a generation.
 func (w *world) any(annotation string, want int) bool {
 	return slices.ContainsFunc(w.pods, func(pod Pod) bool {
@@ -81,9 +68,12 @@ func (w *world) any(annotation string, want int) bool {
 	})
 }
 
-// trustsCurrent reports whether all running nodes trust the current key of the cluster CA.
+// trustsCurrent reports whether it is known that each pod, and each pod that is declared, trusts the current key of the cluster CA.
 func (w *world) trustsCurrent(a *authority) bool {
-	return w.all(core.AnnotationClusterCAKeyGeneration, a.keyGeneration)
+	return w.podsKnown && !slices.ContainsFunc(w.pods, func(pod Pod) bool {
+		n, ok := generation(pod.Annotations, core.AnnotationClusterCAKeyGeneration)
+		return !ok || n != a.keyGeneration
+	})
 }
 
 // servesCurrent reports whether all running nodes serve certificates of the current key of the cluster CA, and none can start with another.
@@ -93,7 +83,27 @@ func (w *world) servesCurrent(a *authority) bool {
 			return false
 		}
 	}
-	return w.all(core.AnnotationClusterCACertGeneration, a.certGeneration)
+	return w.podsServeCurrent(a)
+}
+
+// podsServeCurrent reports whether it is known that each pod, and each pod that is declared, serves a certificate of the current key of the
+// cluster CA: because of its generation, or, after a renewal of the CA with the same key, since that certificate is still the one in its
+// Secret.
+func (w *world) podsServeCurrent(a *authority) bool {
+	if a.cert() == nil {
+		return false
+	}
+	hashes := map[string]string{}
+	for _, l := range w.leaves {
+		if l.cert != nil && l.signedBy(a.cert()) {
+			hashes[l.pod] = thumbprint(l.cert)
+		}
+	}
+	return w.podsKnown && !slices.ContainsFunc(w.pods, func(pod Pod) bool {
+		n, ok := generation(pod.Annotations, core.AnnotationClusterCACertGeneration)
+		hash := hashes[pod.Name]
+		return (!ok || n != a.certGeneration) && (hash == "" || pod.Annotations[core.AnnotationServerCertHash] != hash)
+	})
 }
 
 // moved reports whether all running nodes have left earlier keys of the cluster CA behind.
@@ -191,7 +201,7 @@ func (w *world) dropped(a *authority) *x509.Certificate {
 	}
 	// Pods that were not restarted since their Secrets have certificates of the current CA serve those of a former one. Which one is not
 	// known, so one that is held counts as that.
-	if phase == Switching && !w.all(core.AnnotationClusterCACertGeneration, a.certGeneration) && !slices.ContainsFunc(former, trusted) {
+	if phase == Switching && !w.podsServeCurrent(a) && !slices.ContainsFunc(former, trusted) {
 		return former[0]
 	}
 	return nil
