@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // fakeJava appends its arguments to $SAID, one line for each run, and fails as the environment asks.
@@ -447,6 +449,27 @@ func TestNodesStartWithTheConfigurationOfTheirPod(t *testing.T) {
 			c.Expect(config).To(Equal(before + line(c) + "\n"))
 		})
 	}
+	t.Run("a rack from a variable", func(t *testing.T) {
+		c := newPod(t)
+		_, before, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		rack := "broker.rack=east-" + rackSource(&v1.Rack{Type: v1.RackEnvironmentVariable, EnvVarName: "MY.RACK"})
+		c.configure(rack)
+		_, config, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(config).To(Equal(before))
+		c.Expect(c.said).To(ContainSubstring("it has no environment variable MY.RACK"))
+		_, config, err = c.start("MY.RACK=")
+		c.Expect(err).NotTo(HaveOccurred(), "the next pod")
+		c.Expect(config).To(Equal(before + rack + "\n"))
+		c.configure("more=1")
+		_, config, err = c.start()
+		c.Expect(err).NotTo(HaveOccurred(), "a pod that never had the variable, which is the user's")
+		c.Expect(config).To(Equal(before + rack + "\nmore=1\n"))
+		c.Expect(os.Remove(filepath.Join(c.dir, "ran.config"))).To(Succeed())
+		_, _, err = c.start()
+		c.Expect(err).NotTo(HaveOccurred(), "its first start")
+	})
 	t.Run("which is not known", func(t *testing.T) {
 		c := newPod(t)
 		c.configure("broker.rack=" + c.inFile(placementDir, "rack"))

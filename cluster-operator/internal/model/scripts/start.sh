@@ -16,14 +16,22 @@ done
 config=$conf/server.config
 property() { sed -n "s|^$1=||p" "$config" | tail -n 1; }
 
-# The configuration may already be that of the next pod: with files that this pod does not have, or with other roles. Kafka would take a
-# reference to a missing file for the value. What this pod ran with counts until it is replaced.
+# The configuration may already be that of the next pod: with files that this pod does not have, a rack from a variable that it does not
+# have, or other roles. Kafka would take a reference to what is missing for the value. What this pod ran with counts until it is replaced.
 ran=/tmp/ran.config
+before() { config=$ran property "$1"; }
 unlike=
 while IFS=: read -r _ folder file; do
   [ -e "$folder/$file" ] || unlike="it has no $folder/$file"
 done < <(grep -oE '[$][{]strimzidir:/opt/kafka/(certificates|placement):[^}]+' "$config")
-if [ -f "$ran" ] && [ "$(config=$ran && property process.roles)" != "$(property process.roles)" ]; then unlike="it has other roles"; fi
+if [ -f "$ran" ]; then
+  rack=$(property broker.rack)
+  # A pod that ran without the variable before may do so: the user did not set it.
+  if [ "$(before broker.rack)" != "$rack" ] && [[ $rack =~ [$][{]strimzienv:([^}]+) ]] && ! printenv "${BASH_REMATCH[1]}" >/dev/null; then
+    unlike="it has no environment variable ${BASH_REMATCH[1]}"
+  fi
+  [ "$(before process.roles)" = "$(property process.roles)" ] || unlike="it has other roles"
+fi
 if [ -n "$unlike" ]; then
   echo "the configuration is not the one of this pod, which is to be replaced: $unlike"
   [ -f "$ran" ] || exit 1
