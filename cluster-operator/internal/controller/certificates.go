@@ -161,20 +161,28 @@ func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 }
 
 // secret returns the observed state of a Secret. If the cache does not have it, it may lack the Kafka's label, so secret reads it from the
-// API server.
+// API server, once in a pass.
 func (p *pass) secret(ctx context.Context, name string) pki.Fact {
 	if s := p.home().facts.Secret(name); s != nil {
 		return pki.Found(s)
 	}
-	s := &corev1.Secret{}
+	if fact, ok := p.unlabelled[name]; ok {
+		return fact
+	}
+	s, fact := &corev1.Secret{}, pki.Fact{}
 	switch err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, s); {
 	case err == nil:
-		return pki.Found(s)
+		fact = pki.Found(s)
 	case apierrors.IsNotFound(err):
-		return pki.Missing()
+		fact = pki.Missing()
 	default:
 		return pki.Unread(err)
 	}
+	if p.unlabelled == nil {
+		p.unlabelled = map[string]pki.Fact{}
+	}
+	p.unlabelled[name] = fact
+	return fact
 }
 
 func caConfig(ca *v1.CertificateAuthority) pki.CAConfig {

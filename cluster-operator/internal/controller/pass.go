@@ -70,6 +70,8 @@ type pass struct {
 	// plan is what is to become of certificates, and secrets holds the Secrets of the PKI in the home cluster, by name.
 	plan    pki.Result
 	secrets map[string]*corev1.Secret
+	// unlabelled are Secrets that the cache lacks, as the API server has them, by name.
+	unlabelled map[string]pki.Fact
 	// rendered is what nodes are made from, by Kubernetes cluster.
 	rendered map[*site]model.Result
 

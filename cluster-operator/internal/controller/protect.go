@@ -70,6 +70,7 @@ func (p *pass) protectUnlabelled(ctx context.Context) error {
 		home.facts.Objects[key] = fact.Secret
 		err := p.disown(ctx, home, key)
 		delete(home.facts.Objects, key) // the rest of the pass sees what the cache has
+		delete(p.unlabelled, secret)    // and reads this one again
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -227,6 +228,39 @@ func TestWhichSecretsOfAUsersCAGoWithTheKafka(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Each Secret of a user's CA that the cache lacks is read once in a pass.
+func TestUnlabelledSecretsAreReadOnce(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateCertificateAuthority: new(false)}
+	})
+	names := []string{pki.ClusterCAKeySecret("my-cluster"), pki.ClusterCACertSecret("my-cluster")}
+	for _, name := range names {
+		ca := &corev1.Secret{}
+		w.get(ca, name)
+		ca.Labels = nil
+		w.Expect(w.k8s.Update(t.Context(), ca)).To(Succeed())
+	}
+	reads := map[string]int{}
+	w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
+		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		if _, ok := o.(*corev1.Secret); ok && slices.Contains(names, key.Name) {
+			reads[key.Name]++
+		}
+		return c.Get(ctx, key, o, opts...)
+	}})
+	w.reconcile()
+	for _, name := range names {
+		w.Expect(w.owners(&corev1.Secret{}, name)).To(BeZero())
+	}
+	clear(reads)
+	w.reconcile()
+	w.Expect(w.ready().Reason).To(Equal("Creating"), w.ready().Message)
+	w.Expect(reads).To(And(HaveLen(2), HaveEach(1)))
 }
 
 // A webhook or a quota may refuse to take an owner off a volume.
