@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,6 +44,16 @@ type Info struct {
 	// Observes are the kinds of objects that Resolve needs in addition to the planned ones, from every Kubernetes cluster: those of the
 	// Kafka's namespace, if objects of the kind have one. Of the kinds that a provider must not plan, it may observe Nodes alone.
 	Observes []metav1.GroupVersionKind `json:"observes,omitempty"`
+	// Unobserved are the ids of the Kubernetes clusters from which Resolve needs none of these, such as those whose address is a setting.
+	Unobserved []string `json:"unobserved,omitempty"`
+}
+
+// ObservesIn returns the kinds of objects that Resolve needs from a Kubernetes cluster in addition to the planned ones.
+func (i Info) ObservesIn(cluster string) []metav1.GroupVersionKind {
+	if slices.Contains(i.Unobserved, cluster) {
+		return nil
+	}
+	return i.Observes
 }
 
 // Check returns an error if the provider does not fit this operator.

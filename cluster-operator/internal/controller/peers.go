@@ -276,7 +276,8 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	found := map[int32]model.Found{}
 	for _, n := range r.Nodes {
 		f := model.Found{Names: resolution.Names[n.ID], Waits: resolution.Pending[n.ID]}
-		if s := p.site(p.clusterOf(n.Cluster)); s != nil && s.unread != nil && slices.Contains(info.Observes, kubernetesNodes) { // it was not shown any
+		if s := p.site(p.clusterOf(n.Cluster)); s != nil && s.unread != nil &&
+			slices.Contains(info.ObservesIn(n.Cluster), kubernetesNodes) { // it was not shown any
 			found[n.ID] = model.Found{Waits: fmt.Sprintf("the Kubernetes nodes of cluster %s can't be read", n.Cluster)}
 			continue
 		}
@@ -382,7 +383,7 @@ var kubernetesNodes = metav1.GroupVersionKind{Version: "v1", Kind: "Node"}
 func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]network.Object, error) {
 	id := p.clusterID(s.cluster)
 	var observed []network.Object
-	for _, kind := range info.Observes {
+	for _, kind := range info.ObservesIn(id) {
 		gvk := schema.GroupVersionKind(kind)
 		if kind == kubernetesNodes { // of which there are many: the cache has them
 			var nodes corev1.NodeList

@@ -26,6 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/nodeport"
 )
 
 // The tests in this file play with the API servers of histories, which are quick.
@@ -240,6 +241,28 @@ func TestKubernetesNodesThatMayNotBeListedChangeAndHangNothing(t *testing.T) {
 			g.Expect(more()).NotTo(BeNil())
 		})
 	}
+}
+
+// addressed has the leader reach each Kubernetes cluster at an address that its settings name, so that none depends on a Kubernetes node.
+func (h *stretched) addressed() {
+	provider, err := nodeport.New(map[string]string{
+		nodeport.SettingAddress + "central": "192.0.2.1", nodeport.SettingAddress + "east": "192.0.2.2", nodeport.SettingAddress + "west": "192.0.2.3"})
+	h.must(err)
+	h.leader().r.Stretching.Provider = provider
+}
+
+func TestKubernetesNodesThatNoAddressDependsOnAreNotMissed(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	h.addressed()
+	h.leader().r.WatchTimeout = 100 * time.Millisecond
+	h.see("east", func(r client.Reader) client.Reader { return unlistable{r, "Node"} })
+	h.targets["more"] = "east"
+	h.must(h.k8s.Create(t.Context(), h.pool("more", 1, v1.RoleBroker)))
+	h.rest()
+	g.Expect(h.servers[2].objects).To(HaveKey(facts.Key{Kind: "ConfigMap", Name: "my-cluster-more-3"}))
+	g.Expect(h.centrals[0].kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "KubernetesNodesUnread")))
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }
 
 func TestASweepKeepsWhatADeletionWasToKeep(t *testing.T) {

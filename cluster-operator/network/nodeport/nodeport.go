@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -51,8 +52,9 @@ func New(settings map[string]string) (network.Provider, error) {
 }
 
 // Info describes the provider.
-func (*provider) Info(context.Context) (network.Info, error) {
-	return network.Info{Name: Name, Interface: network.Version, Observes: []metav1.GroupVersionKind{{Version: "v1", Kind: "Node"}}}, nil
+func (p *provider) Info(context.Context) (network.Info, error) {
+	return network.Info{Name: Name, Interface: network.Version, Observes: []metav1.GroupVersionKind{{Version: "v1", Kind: "Node"}},
+		Unobserved: slices.Sorted(maps.Keys(p.addresses))}, nil
 }
 
 // serviceName is the name that Strimzi's provider for node ports uses.

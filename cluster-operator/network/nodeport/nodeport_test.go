@@ -165,3 +165,19 @@ func TestSettings(t *testing.T) {
 		}
 	}
 }
+
+func TestNodesOfAClusterWithAnAddressAreNotObserved(t *testing.T) {
+	p, err := nodeport.New(map[string]string{"nodeAddress.west": "vip.example.com", "nodeAddress.east": "10.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := p.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cluster, want := range map[string]int{"central": 1, "east": 0, "west": 0} {
+		if got := info.ObservesIn(cluster); len(got) != want {
+			t.Errorf("%s: got %v", cluster, got)
+		}
+	}
+}
