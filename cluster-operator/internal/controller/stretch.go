@@ -282,22 +282,27 @@ func (s *site) anchoredClaims() (claims []*corev1.PersistentVolumeClaim) {
 	return claims
 }
 
-// warnOfUnproven says which claims keep the anchor of a Kubernetes cluster for good: nothing proves that they are not copies, so they are
-// not deleted.
-func (p *pass) warnOfUnproven(s *site) {
-	var names []string
+// warnOfKept says which claims keep the anchor of a Kubernetes cluster for good: nothing proves that they are not copies, or somebody
+// removed the annotation that says that they go, so they are not deleted.
+func (p *pass) warnOfKept(s *site) {
+	var unproven, unsaid []string
 	for _, claim := range s.anchoredClaims() {
-		if !ownership.Original(claim, "PersistentVolumeClaim") {
-			names = append(names, claim.Name)
+		switch {
+		case !ownership.Original(claim, "PersistentVolumeClaim"):
+			unproven = append(unproven, claim.Name)
+		case claim.Annotations[v1.AnnotationDeleteClaim] != "true":
+			unsaid = append(unsaid, claim.Name)
 		}
 	}
-	if len(names) == 0 {
-		return
+	warn := func(names []string, why string) {
+		if len(names) > 0 {
+			p.warn("VolumesKept", fmt.Sprintf("In cluster '%s', %s of removed nodes are not deleted: they lack the annotation %s. ConfigMap %s "+
+				"there, and the finalizer of the Kafka, stay until they are gone. Delete them if nobody needs their data, or keep them by their "+
+				"annotation %s: \"false\"", s.cluster, claimsIn(names), why, s.anchor.Name, v1.AnnotationDeleteClaim))
+		}
 	}
-	p.warn("VolumesKept", fmt.Sprintf("In cluster '%s', %s of removed nodes are not deleted: they lack the annotation %s with their own "+
-		"name, so they may be copies that somebody made. ConfigMap %s there, and the finalizer of the Kafka, stay until they are gone. "+
-		"Delete them if nobody needs their data, or keep them by their annotation %s: \"false\"", s.cluster, claimsIn(names), ownership.MarkSelf,
-		s.anchor.Name, v1.AnnotationDeleteClaim))
+	warn(unproven, ownership.MarkSelf+" with their own name, so they may be copies that somebody made")
+	warn(unsaid, v1.AnnotationDeleteClaim+`: "true"`)
 }
 
 // applyCopies gives another Kubernetes cluster the certificates that its nodes and clients need.
@@ -324,7 +329,7 @@ func (p *pass) removeUnusedAnchors(ctx context.Context) error {
 			return nil
 		}
 		if p.needsAnchor(s) {
-			p.warnOfUnproven(s)
+			p.warnOfKept(s)
 			return nil
 		}
 		gone, err := p.deleteAnchor(ctx, s)

@@ -1448,11 +1448,12 @@ func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 }
 
-func TestAVolumeThatMayBeACopyKeepsItsAnchorAndSaysSo(t *testing.T) {
+func TestAVolumeThatIsNotDeletedKeepsItsAnchorAndSaysSo(t *testing.T) {
 	for name, lost := range map[string][]string{
 		"without the mark of its name": {ownership.MarkSelf},
 		"without its term as well":     {ownership.MarkSelf, ownership.MarkTerm},
 		"without any mark":             {ownership.MarkSelf, ownership.MarkTerm, ownership.MarkID},
+		"only not said to be deleted":  {v1.AnnotationDeleteClaim},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newStretchedWorld(t)
@@ -1477,7 +1478,8 @@ func TestAVolumeThatMayBeACopyKeepsItsAnchorAndSaysSo(t *testing.T) {
 			w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
 			w.Expect(w.kafka().Finalizers).NotTo(BeEmpty())
 			w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", And(
-				HavePrefix("In cluster 'east', PersistentVolumeClaims data-my-cluster-b-1 of removed nodes are not deleted"),
+				HavePrefix("In cluster 'east', PersistentVolumeClaims data-my-cluster-b-1 of removed nodes are not deleted: they lack the annotation "+
+					lost[0]),
 				ContainSubstring("delete-claim: \"false\""))))))
 
 			w.in("east", claim, "data-my-cluster-b-1")
