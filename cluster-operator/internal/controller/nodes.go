@@ -239,6 +239,9 @@ func (p *pass) warnOfWaiting(ctx context.Context) error {
 			continue // a wrong annotation is reported by its StrimziPodSet
 		}
 		node, err := p.kubernetesNode(ctx, n)
+		if p.site(n.Cluster).mayNotRead(err) {
+			continue // whether it has that is unknown
+		}
 		if err != nil {
 			return err
 		}

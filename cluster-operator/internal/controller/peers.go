@@ -386,8 +386,11 @@ func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]netwo
 	for _, kind := range info.ObservesIn(id) {
 		gvk := schema.GroupVersionKind(kind)
 		if kind == kubernetesNodes { // of which there are many: the cache has them
+			if s.unread != nil {
+				continue
+			}
 			var nodes corev1.NodeList
-			if err := p.readNodes(s, func() error { return s.nodes.List(ctx, &nodes) }); err != nil {
+			if err := p.noteUnread(s, s.nodes.List(ctx, &nodes)); err != nil {
 				return nil, fmt.Errorf("list nodes: %w", err)
 			}
 			for i := range nodes.Items {

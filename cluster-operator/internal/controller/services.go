@@ -182,7 +182,7 @@ func (p *pass) world(ctx context.Context) (model.World, error) {
 	if slices.ContainsFunc(p.kafka.Spec.Kafka.Listeners, func(l v1.Listener) bool { return l.Type == v1.ListenerNodePort }) {
 		for _, n := range p.input.Topology.Brokers() {
 			node, err := p.kubernetesNode(ctx, n)
-			if err != nil {
+			if err := p.noteUnread(p.site(n.Cluster), err); err != nil {
 				return world, err
 			}
 			if node != nil {
@@ -194,15 +194,19 @@ func (p *pass) world(ctx context.Context) (model.World, error) {
 	return world, nil
 }
 
-// readNodes reads Kubernetes nodes. Where that is not permitted in another Kubernetes cluster, what depends on them stays as it is, and all
-// else goes on: it notes so, and they are not read again.
-func (p *pass) readNodes(s *site, read func() error) error {
-	if s.unread != nil {
-		return nil
+// mayNotRead reports whether Kubernetes nodes could not be read in another Kubernetes cluster though all else can.
+func (s *site) mayNotRead(err error) bool {
+	if err == nil || s.cluster == topology.Home || clusters.IsUnreachable(err) {
+		return false
 	}
-	err := read()
 	_, unwatched := errors.AsType[*unwatchedError](err)
-	if s.cluster == topology.Home || !unwatched && !apierrors.IsForbidden(err) || clusters.IsUnreachable(err) {
+	return unwatched || apierrors.IsForbidden(err)
+}
+
+// noteUnread takes the error of reading Kubernetes nodes for their addresses. Where that is not permitted in another Kubernetes cluster,
+// what depends on them stays as it is, and all else goes on: it notes so, and they are not read again.
+func (p *pass) noteUnread(s *site, err error) error {
+	if !s.mayNotRead(err) {
 		return err
 	}
 	s.unread = err
@@ -218,16 +222,16 @@ func (p *pass) readNodes(s *site, read func() error) error {
 
 // kubernetesNode returns the Kubernetes node that a node's pod runs on, nil if there is none yet, or if that is unknown.
 func (p *pass) kubernetesNode(ctx context.Context, n topology.Node) (*corev1.Node, error) {
-	pod := p.pod(n)
-	if pod == nil || pod.Spec.NodeName == "" {
+	pod, s := p.pod(n), p.site(n.Cluster)
+	if pod == nil || pod.Spec.NodeName == "" || s.unread != nil {
 		return nil, nil
 	}
-	node, s := &corev1.Node{}, p.site(n.Cluster)
-	err := p.readNodes(s, func() error { return s.nodes.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node) })
+	node := &corev1.Node{}
+	err := s.nodes.Get(ctx, client.ObjectKey{Name: pod.Spec.NodeName}, node)
 	switch {
-	case apierrors.IsNotFound(err), s.unread != nil:
+	case apierrors.IsNotFound(err):
 		return nil, nil
-	case err != nil && s.cluster != topology.Home:
+	case err != nil && s.cluster != topology.Home && !s.mayNotRead(err):
 		p.drop(s, fmt.Errorf("get node %s: %w", pod.Spec.NodeName, err))
 		return nil, nil
 	case err != nil:

@@ -25,6 +25,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/nodeport"
 )
@@ -169,6 +170,13 @@ func (h *stretched) see(cluster string, by func(client.Reader) client.Reader) (c
 // withoutRight is a cache whose credentials do not permit to watch Kubernetes nodes any more.
 type withoutRight struct{ client.Reader }
 
+func (w withoutRight) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, node := o.(*corev1.Node); node {
+		return w.List(ctx, &corev1.NodeList{})
+	}
+	return w.Reader.Get(ctx, key, o, opts...)
+}
+
 func (w withoutRight) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if _, nodes := list.(*corev1.NodeList); nodes {
 		return apierrors.NewForbidden(corev1.Resource("nodes"), "",
@@ -263,6 +271,26 @@ func TestKubernetesNodesThatNoAddressDependsOnAreNotMissed(t *testing.T) {
 	g.Expect(h.servers[2].objects).To(HaveKey(facts.Key{Kind: "ConfigMap", Name: "my-cluster-more-3"}))
 	g.Expect(h.centrals[0].kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "KubernetesNodesUnread")))
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+}
+
+// TestKubernetesNodesThatOnlyRacksNeedAreNotMissed checks a pod that waits for its rack: no address depends on its Kubernetes node.
+func TestKubernetesNodesThatOnlyRacksNeedAreNotMissed(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, func(k *v1.Kafka) { k.Annotations[v1.AnnotationStretchRack] = v1.StretchRackZone })
+	h.addressed()
+	h.rest()
+	pod := h.servers[2].objects[facts.Key{Kind: "Pod", Name: "my-cluster-east-1"}].object().(*corev1.Pod).DeepCopy()
+	pod.Spec.NodeName = "node-0"
+	h.must(h.servers[2].client().Update(t.Context(), pod))
+	missing, err := placement.Missing(pod)
+	h.must(err)
+	g.Expect(missing).NotTo(BeEmpty())
+	h.see("east", func(r client.Reader) client.Reader { return withoutRight{r} })
+	before := h.snapshot()
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "KubernetesNodesUnread")))
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	g.Expect(h.snapshot()).To(Equal(before))
 }
 
 func TestASweepKeepsWhatADeletionWasToKeep(t *testing.T) {
