@@ -16,8 +16,8 @@ import (
 )
 
 // openAll connects the pass to the Kubernetes clusters that its pools name, or in which the Kafka has something: to all at once, so that a
-// slow one does not delay the others.
-func (p *pass) openAll(ctx context.Context) []*site {
+// slow one does not delay the others. It returns those that it reached, and the ids of recorded ones that are not configured any more.
+func (p *pass) openAll(ctx context.Context) (opened []*site, gone []string) {
 	concerned := map[string]bool{}
 	for _, pool := range p.pools {
 		concerned[p.target(pool)] = true
@@ -43,7 +43,6 @@ func (p *pass) openAll(ctx context.Context) []*site {
 	told, sites, errs := len(p.status.Warnings), make([]*site, len(members)), make([]error, len(members))
 	p.atOnce(len(members), func(i int) { sites[i], errs[i] = p.open(ctx, members[i]) })
 	p.sortWarnings(told)
-	var opened []*site
 	for i, m := range members {
 		if errs[i] != nil {
 			p.lose(m.ID(), m.Status(), errs[i])
@@ -52,13 +51,23 @@ func (p *pass) openAll(ctx context.Context) []*site {
 		opened = append(opened, sites[i])
 	}
 	for id := range p.record.Clusters {
-		if concerned[id] && p.onlyClaimed(id) {
-			delete(p.record.Clusters, id)
-		} else if concerned[id] {
+		if concerned[id] {
 			p.lose(id, clusters.Status{}, errors.New("the cluster is no longer configured in STRIMZI_REMOTE_KUBE_CONFIG"))
+			gone = append(gone, id)
 		}
 	}
-	return opened
+	return opened, gone
+}
+
+// forgetClaimed forgets those Kubernetes clusters, which are not configured any more, that were only to be claimed. Which nodes exist
+// elsewhere must be known: see claiming.
+func (p *pass) forgetClaimed(gone []string) {
+	for _, id := range gone {
+		if p.onlyClaimed(id) {
+			delete(p.record.Clusters, id)
+			delete(p.away, id)
+		}
+	}
 }
 
 // onlyClaimed reports whether a Kubernetes cluster, of which no pool wants anything any more, can hold nothing but an anchor.

@@ -118,7 +118,8 @@ func (p *pass) readRemotes(ctx context.Context) error {
 	if err := p.checkName(); err != nil {
 		return err
 	}
-	own, err := p.findOwner(p.openAll(ctx))
+	opened, gone := p.openAll(ctx)
+	own, err := p.findOwner(opened)
 	if err != nil {
 		return err
 	}
@@ -135,6 +136,7 @@ func (p *pass) readRemotes(ctx context.Context) error {
 			p.listed = slices.DeleteFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.Cluster == s.cluster })
 		}
 	}
+	p.forgetClaimed(gone)
 	p.recall()
 	return nil
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -658,6 +659,30 @@ func TestAKafkaThatRunsIsNotClaimedAgainForAnOldRecord(t *testing.T) {
 	g.Expect(configOf(h.servers[0], "my-cluster-central-0")).NotTo(Equal(before))
 	g.Expect(h.recorded()).NotTo(ContainSubstring("claiming"))
 	g.Expect(h.recorded()).To(ContainSubstring(`"east"`))
+}
+
+func TestAnOldRecordForgetsNoKubernetesClusterOfAKafkaWithoutNodesAtHome(t *testing.T) {
+	g := NewWithT(t)
+	h := newStretched(newHistory(t, 1))
+	k := stretchedKafka()
+	k.Namespace = historyNamespace
+	h.must(h.k8s.Create(t.Context(), k))
+	h.targets["east"], h.targets["west"] = "east", "west"
+	h.must(h.k8s.Create(t.Context(), h.pool("east", 1, v1.RoleBroker, v1.RoleController)))
+	h.must(h.k8s.Create(t.Context(), h.pool("west", 1, v1.RoleBroker)))
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	record := h.servers[0].objects[recordMapKey].object().(*corev1.ConfigMap).DeepCopy()
+	old := map[string]any{}
+	h.must(json.Unmarshal([]byte(record.Data[recordKey]), &old))
+	old["claiming"], old["clusters"] = true, map[string]any{"east": map[string]any{}, "west": map[string]any{}}
+	record.Data[recordKey] = jsonText(old)
+	h.must(h.k8s.Update(t.Context(), record))
+	h.unlist("west")
+	h.must(h.k8s.Delete(t.Context(), h.object(facts.Key{Kind: "KafkaNodePool", Name: "west"}).DeepCopyObject().(*v1.KafkaNodePool)))
+	h.rest()
+	g.Expect(h.recorded()).To(ContainSubstring(`"west"`))
+	g.Expect(h.centrals[0].kafka().Status.StretchClusters).To(ContainElement(HaveField("Name", "west")))
 }
 
 func TestAKubernetesClusterThatWasToBeClaimedIsLeftOut(t *testing.T) {
