@@ -169,7 +169,8 @@ func (p *pass) secret(ctx context.Context, name string) pki.Fact {
 	if fact, ok := p.unlabelled[name]; ok {
 		return fact
 	}
-	s, fact := &corev1.Secret{}, pki.Fact{}
+	s := &corev1.Secret{}
+	var fact pki.Fact
 	switch err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.kafka.Namespace, Name: name}, s); {
 	case err == nil:
 		fact = pki.Found(s)

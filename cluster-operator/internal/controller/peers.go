@@ -244,20 +244,9 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	if err != nil {
 		return nil, err
 	}
-	planned, err := p.Stretching.Provider.Plan(ctx, r)
+	planned, err := p.askPlan(ctx, r)
 	if err != nil {
 		return nil, err
-	}
-	if err := r.CheckPlan(planned); err != nil {
-		return nil, err
-	}
-	for _, s := range p.sites {
-		for _, o := range planned {
-			if o.Cluster == p.clusterID(s.cluster) && s.kept[facts.Key{Kind: o.Object.GetKind(), Name: o.Object.GetName()}] {
-				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator creates itself", o.Object.GetKind(),
-					o.Object.GetName(), o.Cluster)
-			}
-		}
 	}
 	if err := p.rememberPlanned(ctx, planned); err != nil {
 		return nil, err
@@ -275,21 +264,45 @@ func (p *pass) resolve(ctx context.Context, r network.Request) (map[int32]model.
 	}
 	found := map[int32]model.Found{}
 	for _, n := range r.Nodes {
-		f := model.Found{Names: resolution.Names[n.ID], Waits: resolution.Pending[n.ID]}
-		if s := p.site(p.clusterOf(n.Cluster)); s != nil && s.unread != nil &&
-			slices.Contains(info.ObservesIn(n.Cluster), kubernetesNodes) { // it was not shown any
-			found[n.ID] = model.Found{Waits: fmt.Sprintf("the Kubernetes nodes of cluster %s can't be read", n.Cluster)}
-			continue
-		}
-		if at := resolution.Endpoints[n.ID]; at != nil {
-			f.Endpoints = map[string]model.Endpoint{}
-			for name, e := range at {
-				f.Endpoints[name] = model.Endpoint(e)
-			}
-		}
-		found[n.ID] = f
+		found[n.ID] = p.found(n, info, resolution)
 	}
 	return found, nil
+}
+
+// askPlan returns the objects that the provider wants: none that the operator makes itself.
+func (p *pass) askPlan(ctx context.Context, r network.Request) ([]network.Object, error) {
+	planned, err := p.Stretching.Provider.Plan(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.CheckPlan(planned); err != nil {
+		return nil, err
+	}
+	for _, s := range p.sites {
+		for _, o := range planned {
+			if o.Cluster == p.clusterID(s.cluster) && s.kept[facts.Key{Kind: o.Object.GetKind(), Name: o.Object.GetName()}] {
+				return nil, fmt.Errorf("planned %s %s in cluster %s, which the operator creates itself", o.Object.GetKind(),
+					o.Object.GetName(), o.Cluster)
+			}
+		}
+	}
+	return planned, nil
+}
+
+// found returns where a node can be reached by what the provider says. It can't say that of a node whose address depends on Kubernetes
+// nodes that it was not shown.
+func (p *pass) found(n network.Node, info network.Info, resolution network.Resolution) model.Found {
+	if s := p.site(p.clusterOf(n.Cluster)); s != nil && s.unread != nil && slices.Contains(info.ObservesIn(n.Cluster), kubernetesNodes) {
+		return model.Found{Waits: fmt.Sprintf("the Kubernetes nodes of cluster %s can't be read", n.Cluster)}
+	}
+	f := model.Found{Names: resolution.Names[n.ID], Waits: resolution.Pending[n.ID]}
+	if at := resolution.Endpoints[n.ID]; at != nil {
+		f.Endpoints = map[string]model.Endpoint{}
+		for name, e := range at {
+			f.Endpoints[name] = model.Endpoint(e)
+		}
+	}
+	return f
 }
 
 // carryOut applies the objects that the provider planned, and returns the live objects to show to it.

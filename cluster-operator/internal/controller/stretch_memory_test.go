@@ -255,7 +255,8 @@ func TestKubernetesNodesThatMayNotBeListedChangeAndHangNothing(t *testing.T) {
 // addressed has the leader reach each Kubernetes cluster at an address that its settings name, so that none depends on a Kubernetes node.
 func (h *stretched) addressed() {
 	provider, err := nodeport.New(map[string]string{
-		nodeport.SettingAddress + "central": "192.0.2.1", nodeport.SettingAddress + "east": "192.0.2.2", nodeport.SettingAddress + "west": "192.0.2.3"})
+		nodeport.SettingAddress + "central": "192.0.2.1", nodeport.SettingAddress + "east": "192.0.2.2",
+		nodeport.SettingAddress + "west": "192.0.2.3"})
 	h.must(err)
 	h.leader().r.Stretching.Provider = provider
 }
