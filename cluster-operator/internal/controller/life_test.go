@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -263,6 +264,29 @@ func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
 			w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.2")))
 		})
 	}
+}
+
+func TestAMetadataVersionThatWaitsForTheCacheIsNotTriedTenTimesASecond(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	k8s, ok := w.k8s.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if k, is := o.(*v1.Kafka); is {
+				k.Generation++
+			}
+			return err
+		}})
+	w.brokers.metadata = kafkaMetadata(t, "4.2")
+	w.reconcile()
+	w.now = w.now.Add(conflictTimeout)
+	w.pass("Kafka " + w.namespace + "/my-cluster: the cache is behind")
+	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.2")))
 }
 
 func kafkaMetadata(t *testing.T, release string) kafka.MetadataVersion {
