@@ -112,7 +112,10 @@ func (p *pass) checkSizes(context.Context) error {
 // applyNodes applies what nodes are made from, and the StrimziPodSets last. No Kubernetes cluster waits for the others, except where
 // brokers are to leave.
 func (p *pass) applyNodes(ctx context.Context) error {
-	wait := p.findEmptyVoters(ctx)
+	wait, err := p.findEmptyVoters(ctx)
+	if err != nil {
+		return err
+	}
 	objects := func(s *site) error {
 		if err := p.applyCopies(ctx, s, p.at(s)); err != nil {
 			return err

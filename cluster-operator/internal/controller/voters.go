@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -26,28 +28,20 @@ const (
 
 // findEmptyVoters returns the claims that are not made yet, because too many controllers would have lost their metadata. A claim of a
 // controller that exists is gone: somebody deleted it to start the node empty.
-func (p *pass) findEmptyVoters(ctx context.Context) map[string]bool {
-	lost := p.lostLogs()
-	if len(lost) == 0 || p.forced() || !p.mayHaveMetadata() {
-		return nil
-	}
-	quorum, err := p.Kafka.Quorum(ctx, p.connection())
-	if err != nil {
-		p.askAgain(err)
-		p.log.Info("Kafka did not report the state of the metadata quorum", "error", err.Error())
-	}
-	has := caughtUp(quorum)
-	var voters []int32
-	for _, n := range p.input.Topology.Controllers() {
-		if voters = append(voters, n.ID); p.mayBeEmpty(n) {
-			delete(has, n.ID)
-		}
-	}
+func (p *pass) findEmptyVoters(ctx context.Context) (map[string]bool, error) {
 	wait := map[string]bool{}
+	if p.forced() || !p.mayHaveMetadata() {
+		return wait, nil
+	}
+	lost, err := p.lostLogs(ctx)
+	if err != nil || len(lost) == 0 {
+		return wait, err
+	}
+	voters := p.askVoters(ctx)
 	for _, n := range p.input.Topology.Controllers() {
 		why := ""
 		if len(lost[n.ID]) > 0 {
-			why = topology.WhyNotEmpty(n.ID, voters, has)
+			why = voters.WhyNotEmpty(n.ID)
 		}
 		if why == "" {
 			continue
@@ -55,33 +49,78 @@ func (p *pass) findEmptyVoters(ctx context.Context) map[string]bool {
 		for _, name := range lost[n.ID] {
 			wait[name] = true
 		}
-		p.add(status.Problem{Pool: n.Pool, Reason: "KafkaStorage", Blocks: true, Stalled: len(voters) == 1, Message: fmt.Sprintf(
+		p.add(status.Problem{Pool: n.Pool, Reason: "KafkaStorage", Blocks: true, Stalled: len(voters.IDs) == 1, Message: fmt.Sprintf(
 			"%s of node %d are gone, and are not made again yet, because the node would start without metadata: %s", claimsIn(lost[n.ID]), n.ID,
 			why)})
 		p.requeueAfter(time.Minute) // nothing reports that a controller has caught up
 	}
-	return wait
+	return wait, nil
 }
 
-// lostLogs returns the claims of metadata logs that controllers had and that do not exist any more, by controller.
-func (p *pass) lostLogs() map[int32][]string {
-	lost := map[int32][]string{}
-	for _, n := range p.existing() {
-		s := p.site(n.Cluster)
-		if !n.Roles.Controller || s == nil {
-			continue
-		}
-		for _, name := range p.logClaims(n) {
-			if s.facts.Claim(name) == nil {
-				lost[n.ID] = append(lost[n.ID], name)
-			}
+// askVoters returns what is known of the controllers, and asks Kafka.
+func (p *pass) askVoters(ctx context.Context) topology.Voters {
+	voters := topology.Voters{First: map[int32]bool{}}
+	quorum, err := p.Kafka.Quorum(ctx, p.connection())
+	if err != nil {
+		p.askAgain(err)
+		voters.Silent = localAddress.ReplaceAllString(err.Error(), "$1 ")
+	} else {
+		voters.CaughtUp = caughtUp(quorum)
+	}
+	for _, n := range p.input.Topology.Controllers() {
+		voters.IDs = append(voters.IDs, n.ID)
+		voters.First[n.ID] = p.keepsFirstLog(n)
+		if p.mayBeEmpty(n) {
+			delete(voters.CaughtUp, n.ID)
 		}
 	}
-	return lost
+	return voters
+}
+
+// lostLogs returns the claims of metadata logs that controllers had and that do not exist any more, by controller. One that only lacks the
+// Kafka's label, or that the cache does not show yet, is added to what exists.
+func (p *pass) lostLogs(ctx context.Context) (map[int32][]string, error) {
+	lost := map[int32][]string{}
+	return lost, p.eachHost(func(s *site) error {
+		for _, n := range p.existing() {
+			if !n.Roles.Controller || n.Cluster != s.cluster {
+				continue
+			}
+			for _, name := range p.logClaims(n) {
+				has, err := s.findClaim(ctx, p.kafka.Namespace, name)
+				if err != nil {
+					return err
+				}
+				if !has {
+					p.mu.Lock()
+					lost[n.ID] = append(lost[n.ID], name)
+					p.mu.Unlock()
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// findClaim reports whether a claim exists, and asks the API server for one that was not read.
+func (s *site) findClaim(ctx context.Context, namespace, name string) (bool, error) {
+	if s.facts.Claim(name) != nil {
+		return true, nil
+	}
+	claim := &corev1.PersistentVolumeClaim{}
+	switch err := s.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, claim); {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("get PersistentVolumeClaim %s: %w", name, err)
+	}
+	// What is applied then is applied to this one, and does not make another one should it go in the meantime.
+	s.facts.Objects[facts.Key{Kind: "PersistentVolumeClaim", Name: name}] = claim
+	return true, nil
 }
 
 // logClaims returns the claims of the volumes that may have the metadata log of a node that exists: the one to which the log is to be
-// moved, and the present one. A volume that its pod does not have is new.
+// moved, and the present one. A volume that its pod does not have is new: the log is on one that the pod has.
 func (p *pass) logClaims(n topology.Node) []string {
 	pool, set := p.input.Pools[n.Pool], p.input.Sets[p.kafka.Name+"-"+n.Pool]
 	if pool == nil {
@@ -93,16 +132,58 @@ func (p *pass) logClaims(n topology.Node) []string {
 			storages = append(storages, before)
 		}
 	}
-	at := slices.IndexFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID })
+	pod := p.pod(n)
+	if at := p.listedAt(n); pod == nil && at >= 0 {
+		pod = p.listed[at].Pod
+	}
 	var names []string
+	moves := false
 	for _, s := range storages {
 		name := model.LogClaim(s, p.podName(n))
-		if name != "" && (at < 0 || mounts(p.listed[at].Pod, name)) {
+		switch {
+		case name == "":
+		case pod == nil || mounts(pod, name):
 			names = append(names, name)
+		default:
+			moves = true
 		}
+	}
+	if moves && len(names) == 0 {
+		names = p.volumesIn(pod)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// listedAt returns where a node is listed, -1 if it is not.
+func (p *pass) listedAt(n topology.Node) int {
+	return slices.IndexFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.ID == n.ID })
+}
+
+// volumesIn returns the claims of a node's volumes that a pod mounts. It may mount others that its user has.
+func (p *pass) volumesIn(pod *corev1.Pod) []string {
+	return slices.DeleteFunc(claimsOf(pod), func(name string) bool { return !strings.HasSuffix(name, "-"+pod.Name) })
+}
+
+// keepsFirstLog reports whether a controller's metadata log surely is on the volume that it began with: its claim was made right before
+// the StrimziPodSet, and its pod has no other volume where the log may have been.
+func (p *pass) keepsFirstLog(n topology.Node) bool {
+	s, set, at := p.site(n.Cluster), p.input.Sets[p.kafka.Name+"-"+n.Pool], p.listedAt(n)
+	if s == nil || set == nil || at < 0 {
+		return false
+	}
+	names := p.logClaims(n)
+	if len(names) != 1 || !slices.Equal(names, p.volumesIn(p.listed[at].Pod)) {
+		return false
+	}
+	claim := s.facts.Claim(names[0])
+	return claim != nil && madeRightAfter(set, claim)
+}
+
+// madeRightAfter reports whether an object was made right after another one of the same API server.
+func madeRightAfter(o, earlier client.Object) bool {
+	age := o.GetCreationTimestamp().Sub(earlier.GetCreationTimestamp().Time)
+	return age >= 0 && age < emptyFor
 }
 
 // mayBeEmpty reports whether the volume of a controller is gone, or new.
@@ -117,22 +198,37 @@ func (p *pass) mayBeEmpty(n topology.Node) bool {
 	})
 }
 
-// mayHaveMetadata reports whether there may be metadata to lose. There is none as long as no controller could run: the user may delete
-// volumes that can't be provisioned, to correct what they ask for.
+// mayHaveMetadata reports whether there may be metadata to lose. There is none as long as no majority of the controllers could run: the
+// user may delete volumes that can't be provisioned, to correct what they ask for.
 func (p *pass) mayHaveMetadata() bool {
-	if p.kafka.Status.KafkaMetadataVersion != "" || len(p.away) > 0 {
+	if p.kafka.Status.KafkaMetadataVersion != "" || p.kafka.Status.KafkaVersion != "" || len(p.away) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(p.existing(), func(n topology.Node) bool {
-		s, pod := p.site(n.Cluster), p.pod(n)
-		if !n.Roles.Controller || s == nil {
-			return false
-		}
-		return pod != nil && pod.Spec.NodeName != "" || slices.ContainsFunc(s.claims, func(name string) bool {
-			claim := s.facts.Claim(name)
-			return strings.HasSuffix(name, "-"+p.podName(n)) && (claim.Status.Phase != corev1.ClaimPending || claim.Spec.VolumeName != "")
-		})
+	if !slices.ContainsFunc(p.existing(), p.hasBegunToRun) {
+		return false
+	}
+	voters := p.input.Topology.Controllers()
+	ran := slices.DeleteFunc(slices.Clone(voters), p.neverRan)
+	return len(ran) > len(voters)/2
+}
+
+// hasBegunToRun reports whether a controller may run, or have run, by its pod and its volumes.
+func (p *pass) hasBegunToRun(n topology.Node) bool {
+	s, pod := p.site(n.Cluster), p.pod(n)
+	if !n.Roles.Controller || s == nil {
+		return false
+	}
+	return pod != nil && pod.Spec.NodeName != "" || slices.ContainsFunc(s.claims, func(name string) bool {
+		claim := s.facts.Claim(name)
+		return strings.HasSuffix(name, "-"+p.podName(n)) && (claim.Status.Phase != corev1.ClaimPending || claim.Spec.VolumeName != "")
 	})
+}
+
+// neverRan reports whether a node surely never ran: its first pod, made right after its StrimziPodSet, still waits for a Kubernetes node.
+// That its volumes are gone, or new, says nothing.
+func (p *pass) neverRan(n topology.Node) bool {
+	pod, set := p.pod(n), p.input.Sets[p.kafka.Name+"-"+n.Pool]
+	return pod != nil && set != nil && pod.Spec.NodeName == "" && madeRightAfter(pod, set)
 }
 
 // caughtUp returns the voters that have all metadata by what the leader says; nil if there is no leader. Times are the leader's.

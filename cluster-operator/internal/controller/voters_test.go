@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -62,9 +65,10 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 	t.Run("of three", func(t *testing.T) {
 		w := begin(t, 3)
 		gone(w, first, "PersistentVolumeClaims data-my-cluster-pool-0 of node 0 are gone, and are not made again yet, because the node would "+
-			"start without metadata: it is unknown")
+			"start without metadata: it is unknown which of the other controllers have all metadata, because the brokers did not answer the "+
+			"operator (nobody knows)")
 		w.brokers.quorum = &kafka.Quorum{Leader: -1}
-		gone(w, first, "it is unknown")
+		gone(w, first, "they have no leader: start them")
 		w.brokers.quorum = quorumOf(time.Hour, 2*time.Second, 0)
 		gone(w, first, "other controllers may lack metadata as well (1)")
 
@@ -92,11 +96,17 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 	t.Run("the only one", func(t *testing.T) {
 		w := begin(t, 1)
 		w.brokers.quorum = quorumOf(0)
-		k := &v1.Kafka{}
-		w.get(k, "my-cluster")
-		k.Status.KafkaMetadataVersion = "4.3-IV0"
-		w.Expect(w.k8s.Status().Update(t.Context(), k)).To(Succeed())
+		w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "4.3-IV0" })
 		gone(w, first, "controller 0 is the only one")
+	})
+	t.Run("of two", func(t *testing.T) {
+		w := begin(t, 2)
+		w.reconcile()
+		w.Expect(w.hasClaim(first)).To(BeTrue(), "the other one has what both had")
+		w.bind(first)
+		w.r.Cache = laterClaim{w.r.Cache, first}
+		w.loseClaim(second)
+		gone(w, second, "the brokers did not answer the operator")
 	})
 	t.Run("unless the user allows it", func(t *testing.T) {
 		w := begin(t, 3)
@@ -104,6 +114,107 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.hasClaim(first)).To(BeTrue())
 	})
+}
+
+// laterClaim is a cache that shows a claim as made an hour later.
+type laterClaim struct {
+	client.Reader
+	name string
+}
+
+func (c laterClaim) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := c.Reader.List(ctx, list, opts...)
+	if claims, is := list.(*corev1.PersistentVolumeClaimList); is {
+		for i := range claims.Items {
+			if claim := &claims.Items[i]; claim.Name == c.name {
+				claim.CreationTimestamp.Time = claim.CreationTimestamp.Add(time.Hour)
+			}
+		}
+	}
+	return err
+}
+
+// TestAClaimThatExistsIsNotGone checks that nothing is said to be lost, or made, on the strength of a cache.
+func TestAClaimThatExistsIsNotGone(t *testing.T) {
+	const name = "data-my-cluster-pool-0"
+	begin := func(t *testing.T) *world {
+		w := newWorld(t)
+		w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+		w.reconcile()
+		w.bind(name)
+		return w
+	}
+	t.Run("if it lacks its label", func(t *testing.T) {
+		w := begin(t)
+		w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "4.3-IV0" })
+		claim := &corev1.PersistentVolumeClaim{}
+		w.get(claim, name)
+		delete(claim.Labels, v1.LabelCluster)
+		claim.OwnerReferences = nil
+		w.Expect(w.k8s.Update(t.Context(), claim)).To(Succeed())
+		w.pass("PersistentVolumeClaim " + w.namespace + "/" + name)
+		w.Expect(w.conditions()).To(ContainElement(HaveField("Reason", "ObjectNotOwned")))
+		w.Expect(w.conditions()).NotTo(blockedBy("are gone"))
+	})
+	t.Run("if it can't be read", func(t *testing.T) {
+		w := begin(t)
+		k8s, ok := w.k8s.(client.WithWatch)
+		w.Expect(ok).To(BeTrue())
+		failed := false
+		w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+				if key.Name == name && !failed {
+					failed = true
+					return errors.New("timeout")
+				}
+				return c.Get(ctx, key, o, opts...)
+			}})
+		w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "4.3-IV0" })
+		w.loseClaim(name)
+		w.pass("get PersistentVolumeClaim " + name + ": timeout")
+		w.Expect(w.hasClaim(name)).To(BeFalse())
+	})
+}
+
+// TestALogThatMovesIsWhereThePodRuns checks that only the volume with the metadata log counts as one, also after the pass that moves it.
+func TestALogThatMovesIsWhereThePodRuns(t *testing.T) {
+	const present, next = "data-0-my-cluster-pool-0", "data-1-my-cluster-pool-0"
+	w := newWorld(t)
+	disk := func(id int32) v1.StorageVolume {
+		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
+	}
+	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0)}}
+	w.create(newKafka(), pool)
+	w.reconcile()
+	w.bind(present)
+	w.start("pool")
+	w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "4.3-IV0" })
+	w.get(pool, "pool")
+	shared := disk(1)
+	shared.KraftMetadata = v1.KraftMetadataShared
+	pool.Spec.Storage.Volumes = append(pool.Spec.Storage.Volumes, shared)
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.hasClaim(next)).To(BeTrue())
+	w.reconcile()
+
+	w.loseClaim(next)
+	w.reconcile()
+	w.Expect(w.hasClaim(next)).To(BeTrue(), "it has nothing yet")
+	w.loseClaim(present)
+	w.reconcile()
+	w.Expect(w.hasClaim(present)).To(BeFalse())
+	w.Expect(w.conditions()).To(blockedBy("controller 0 is the only one"))
+}
+
+// editStatus changes the status of the Kafka.
+func (w *world) editStatus(how func(*v1.Kafka)) {
+	w.t.Helper()
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	how(k)
+	w.Expect(w.k8s.Status().Update(w.t.Context(), k)).To(Succeed())
 }
 
 // A user may delete volumes that can't be provisioned, to correct their class.
@@ -116,6 +227,45 @@ func TestControllersThatNeverRanGetTheirClaimsAgain(t *testing.T) {
 	}
 	w.reconcile()
 	w.keepsClaims("pool", 3)
+}
+
+// Without a majority there was no quorum, though volumes of some controllers could be provisioned.
+func TestAMajorityThatNeverRanGetsItsClaimsAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		scheduled map[string]bool
+		made      bool
+	}{
+		"one ran":  {map[string]bool{"my-cluster-pool-0": true}, true},
+		"two ran":  {map[string]bool{"my-cluster-pool-0": true, "my-cluster-pool-1": true}, false},
+		"no pods":  {nil, false},
+		"one pod":  {map[string]bool{"my-cluster-pool-0": false}, false},
+		"two pods": {map[string]bool{"my-cluster-pool-0": true, "my-cluster-pool-2": false}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.bind("data-my-cluster-pool-0")
+			for name, listed := range w.pods("pool") {
+				scheduled, exists := c.scheduled[name]
+				if !exists && !c.made {
+					continue
+				}
+				pod := listed.DeepCopy()
+				if pod.ResourceVersion, pod.Spec.ServiceAccountName = "", ""; scheduled {
+					pod.Spec.NodeName = "worker"
+				}
+				w.Expect(w.k8s.Create(t.Context(), pod)).To(Succeed())
+			}
+			for _, name := range []string{"data-my-cluster-pool-1", "data-my-cluster-pool-2"} {
+				w.loseClaim(name)
+			}
+			w.reconcile()
+			for _, name := range []string{"data-my-cluster-pool-1", "data-my-cluster-pool-2"} {
+				w.Expect(w.hasClaim(name)).To(Equal(c.made))
+			}
+		})
+	}
 }
 
 func TestACaughtUpVoterHasAllMetadata(t *testing.T) {

@@ -2,32 +2,51 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// WhyNotEmpty returns why a controller may not start with an empty volume, "" if it may. caughtUp has the voters that have all metadata;
-// nil means that nobody said so.
+// Voters is what is known of the controllers, which vote for the leader of the metadata quorum.
+type Voters struct {
+	IDs []int32
+	// CaughtUp are those that have all metadata, by what the leader says; nil if there is no leader, or nobody answered.
+	CaughtUp map[int32]bool
+	// First are those whose metadata log surely is on the first volume that they had for it: what they once had, they still have.
+	First map[int32]bool
+	// Silent is why the brokers did not say what the leader says; "" if they did.
+	Silent string
+}
+
+// WhyNotEmpty returns why a controller may not start with an empty volume, "" if it may.
 //
 // What a majority of the voters has is committed. A voter that starts empty has nothing, and votes for others that have nothing: once a
 // majority lacks something, it can elect a leader that lacks it, and the others then delete it.
-func WhyNotEmpty(id int32, voters []int32, caughtUp map[int32]bool) string {
+func (v Voters) WhyNotEmpty(id int32) string {
 	const orForce = "annotate the Kafka with strimzi.io/skip-broker-scaledown-check: \"true\" if the metadata of all topics may be lost"
-	if len(voters) == 1 {
-		return fmt.Sprintf("controller %d is the only one: restore its volume, or %s", id, orForce)
-	}
-	if caughtUp == nil {
-		return fmt.Sprintf("it is unknown which of the other controllers have all metadata, because Kafka did not answer: start them, or %s",
-			orForce)
-	}
+	const unknown = "it is unknown which of the other controllers have all metadata, because "
 	var behind []string
-	for _, v := range voters {
-		if v != id && !caughtUp[v] {
-			behind = append(behind, fmt.Sprint(v))
+	for _, other := range v.IDs {
+		if other != id && !v.CaughtUp[other] {
+			behind = append(behind, fmt.Sprint(other))
 		}
 	}
-	if 1+len(behind) <= len(voters)/2 {
+	switch {
+	case len(v.IDs) == 1:
+		return fmt.Sprintf("controller %d is the only one: restore its volume, or %s", id, orForce)
+	case v.isFirstLoss(id), 1+len(behind) <= len(v.IDs)/2:
 		return ""
+	case v.Silent != "":
+		return fmt.Sprintf("%sthe brokers did not answer the operator (%s): see that brokers run and that it reaches them, or %s", unknown,
+			v.Silent, orForce)
+	case v.CaughtUp == nil:
+		return fmt.Sprintf("%sthey have no leader: start them, or %s", unknown, orForce)
 	}
 	return fmt.Sprintf("other controllers may lack metadata as well (%s), and together they could elect a leader without it: start these "+
-		"first, or %s", strings.Join(behind, ", "), orForce)
+		"first, and give them a minute to catch up, or %s", strings.Join(behind, ", "), orForce)
+}
+
+// isFirstLoss reports whether an even number of voters loses a volume for the first time. Half of them and one more had what is committed,
+// so that half of them still have it, and the others are no majority. That is known without a leader, which two voters have only together.
+func (v Voters) isFirstLoss(id int32) bool {
+	return len(v.IDs)%2 == 0 && !slices.ContainsFunc(v.IDs, func(other int32) bool { return other != id && !v.First[other] })
 }

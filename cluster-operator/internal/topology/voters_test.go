@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"math/bits"
 	"strings"
 	"testing"
 )
@@ -14,26 +15,31 @@ func TestWhyNotEmpty(t *testing.T) {
 		return has
 	}
 	for name, c := range map[string]struct {
-		voters   []int32
-		caughtUp map[int32]bool
-		why      string
+		voters Voters
+		why    string
 	}{
-		"the only one":             {[]int32{0}, all(0), "the only one"},
-		"the only one, unknown":    {[]int32{0}, nil, "the only one"},
-		"nobody answers":           {[]int32{0, 1, 2}, nil, "unknown"},
-		"two of two":               {[]int32{0, 1}, all(1), ""},
-		"none of two":              {[]int32{0, 1}, all(0), "(1)"},
-		"both others":              {[]int32{0, 1, 2}, all(1, 2), ""},
-		"one other":                {[]int32{0, 1, 2}, all(2), "(1)"},
-		"one other and itself":     {[]int32{0, 1, 2}, all(0, 2), "(1)"},
-		"no other":                 {[]int32{0, 1, 2}, all(), "(1, 2)"},
-		"two of the three others":  {[]int32{0, 1, 2, 3}, all(1, 2), ""},
-		"one of the three others":  {[]int32{0, 1, 2, 3}, all(3), "(1, 2)"},
-		"three of the four others": {[]int32{0, 1, 2, 3, 4}, all(1, 2, 4), ""},
-		"two of the four others":   {[]int32{0, 1, 2, 3, 4}, all(1, 2), "(3, 4)"},
+		"the only one":                    {Voters{IDs: []int32{0}, CaughtUp: all(0)}, "the only one"},
+		"the only one, unknown":           {Voters{IDs: []int32{0}}, "the only one"},
+		"no leader":                       {Voters{IDs: []int32{0, 1, 2}, First: all(1, 2)}, "no leader: start them"},
+		"nobody answers":                  {Voters{IDs: []int32{0, 1, 2}, First: all(1, 2), Silent: "timeout"}, "operator (timeout)"},
+		"two of two":                      {Voters{IDs: []int32{0, 1}, CaughtUp: all(1)}, ""},
+		"two of two, on a later volume":   {Voters{IDs: []int32{0, 1}, First: all(0)}, "no leader"},
+		"two of two, on its first volume": {Voters{IDs: []int32{0, 1}, First: all(1)}, ""},
+		"two of two, and nobody answers":  {Voters{IDs: []int32{0, 1}, First: all(1), Silent: "timeout"}, ""},
+		"none of two":                     {Voters{IDs: []int32{0, 1}, CaughtUp: all(0)}, "(1)"},
+		"both others":                     {Voters{IDs: []int32{0, 1, 2}, CaughtUp: all(1, 2)}, ""},
+		"one other":                       {Voters{IDs: []int32{0, 1, 2}, CaughtUp: all(2)}, "(1)"},
+		"one other and itself":            {Voters{IDs: []int32{0, 1, 2}, CaughtUp: all(0, 2)}, "(1)"},
+		"no other":                        {Voters{IDs: []int32{0, 1, 2}, CaughtUp: all()}, "(1, 2)"},
+		"two of the three others":         {Voters{IDs: []int32{0, 1, 2, 3}, CaughtUp: all(1, 2)}, ""},
+		"one of the three others":         {Voters{IDs: []int32{0, 1, 2, 3}, CaughtUp: all(3)}, "(1, 2)"},
+		"two of three on first volumes":   {Voters{IDs: []int32{0, 1, 2, 3}, First: all(1, 2)}, "no leader"},
+		"all three on first volumes":      {Voters{IDs: []int32{0, 1, 2, 3}, First: all(1, 2, 3)}, ""},
+		"three of the four others":        {Voters{IDs: []int32{0, 1, 2, 3, 4}, CaughtUp: all(1, 2, 4)}, ""},
+		"two of the four others":          {Voters{IDs: []int32{0, 1, 2, 3, 4}, CaughtUp: all(1, 2)}, "(3, 4)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			why := WhyNotEmpty(0, c.voters, c.caughtUp)
+			why := c.voters.WhyNotEmpty(0)
 			if (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
 				t.Errorf("WhyNotEmpty = %q, wanted %q", why, c.why)
 			}
@@ -41,23 +47,40 @@ func TestWhyNotEmpty(t *testing.T) {
 	}
 }
 
-// Whatever a majority had before some voters lost it, no majority may be without it.
+// Whatever a majority had before some voters lost it, no majority may be without it. Each way in which voters may be caught up, and have
+// their first volumes, is compared with all sets of voters that may have had it: without a leader, any majority.
 func TestNoMajorityStartsWithoutCommittedMetadata(t *testing.T) {
-	for n := int32(1); n <= 7; n++ {
-		var voters []int32
+	for n := 1; n <= 7; n++ {
+		v := Voters{}
 		for id := range n {
-			voters = append(voters, id)
+			v.IDs = append(v.IDs, int32(id))
 		}
-		for has := range 1 << n {
-			caughtUp, lacking := map[int32]bool{}, int32(1) // 0 starts empty
-			for id := int32(1); id < n; id++ {
-				if caughtUp[id] = has&(1<<id) != 0; !caughtUp[id] {
-					lacking++
+		ids := func(set uint) map[int32]bool {
+			in := map[int32]bool{}
+			for id := range n {
+				if set&(1<<id) != 0 {
+					in[int32(id)] = true
 				}
 			}
-			allowed := WhyNotEmpty(0, voters, caughtUp) == ""
-			if lost := lacking >= n/2+1; allowed == lost {
-				t.Errorf("%d voters, caught up: %v: allowed is %t", n, caughtUp, allowed)
+			return in
+		}
+		all, majority := uint(1)<<n-1, n/2+1
+		isLost := func(has uint) bool { return bits.OnesCount(all&^has) >= majority }
+		for first := range all + 1 {
+			// 0 starts empty. Those that are not on their first volumes may have nothing.
+			lostUnknown := false
+			for committed := range all + 1 {
+				lostUnknown = lostUnknown || bits.OnesCount(committed) >= majority && isLost(committed&first&^1)
+			}
+			v.First, v.CaughtUp = ids(first), nil
+			if allowed := v.WhyNotEmpty(0) == ""; allowed == lostUnknown {
+				t.Errorf("%d voters, first volumes: %v: allowed is %t", n, v.First, allowed)
+			}
+			for caughtUp := range all + 1 {
+				v.CaughtUp = ids(caughtUp)
+				if allowed := v.WhyNotEmpty(0) == ""; allowed == (isLost(caughtUp&^1) && lostUnknown) {
+					t.Errorf("%d voters, caught up: %v, first volumes: %v: allowed is %t", n, v.CaughtUp, v.First, allowed)
+				}
 			}
 		}
 	}
