@@ -53,6 +53,8 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		if err = r.lasting(client.ObjectKeyFromObject(kafka), err); err == nil {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil
 		}
+	} else {
+		r.conflicts.end(client.ObjectKeyFromObject(kafka), r.Now())
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
 		failure.Message += ". " + p.withoutFinalizer()
