@@ -179,6 +179,43 @@ func TestAnAnchorElsewhereStopsNoKafkaThatRunsAtHome(t *testing.T) {
 	}
 }
 
+// The status of a Kafka can be restored from a backup that is older than its stretching. Its nodes elsewhere run on.
+func TestAKafkaWithARestoredStatusRunsNotBesideItsNodesElsewhere(t *testing.T) {
+	for name, away := range map[string]bool{"they are seen": false, "their cluster is away": true} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			kafka := h.centrals[0].kafka().DeepCopy()
+			kafka.Finalizers = nil
+			h.must(h.k8s.Update(t.Context(), kafka))
+			h.must(h.k8s.Delete(t.Context(), kafka))
+			h.collect()
+			for _, id := range []string{"central", "east", "west"} {
+				h.must(h.k8s.Delete(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
+			}
+			pool := h.pool("central", 1, v1.RoleBroker, v1.RoleController)
+			pool.Annotations = nil
+			h.must(h.k8s.Create(t.Context(), pool))
+			restored := newKafka()
+			restored.Namespace = historyNamespace
+			h.must(h.k8s.Create(t.Context(), restored))
+			restored.Status.ClusterID = kafka.Status.ClusterID
+			h.must(h.k8s.Status().Update(t.Context(), restored))
+			if away {
+				h.leader().links["east"].lost, h.leader().links["west"].lost = true, true
+			}
+			for range 3 {
+				_, _ = h.pass(h.leader(), -1)
+			}
+			g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionFalse))
+			g.Expect(h.k8s.server.objects).NotTo(HaveKey(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-central"}))
+			if !away {
+				g.Expect(h.centrals[0].ready()).To(HaveField("Reason", reasonConflict))
+			}
+		})
+	}
+}
+
 // A copy where the Kafka needs its anchor is named, and taken for nobody's Kafka.
 func TestACopyOfAnAnchorIsInTheWayOfItsKubernetesClusterAlone(t *testing.T) {
 	g := NewWithT(t)

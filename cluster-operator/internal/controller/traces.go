@@ -23,7 +23,8 @@ import (
 // traces are signs of nodes in other Kubernetes clusters while the Kafka object is not marked as stretched: somebody removed both its
 // annotation and its finalizer, or deleted it and recreated it without them.
 type traces struct {
-	// kafka is the object that there is now. accepted reports that an earlier pass found it in one Kubernetes cluster.
+	// kafka is the object that there is now. accepted reports that it runs in one Kubernetes cluster: an earlier pass found it there, and it
+	// has nodes. Its status alone may be that of an earlier object, from a backup.
 	kafka    types.UID
 	accepted bool
 	// recorded are the Kubernetes clusters in which there are nodes by the record, which is that of the object recordedBy.
@@ -119,7 +120,7 @@ const tracesTimeout = 5 * time.Second
 func (p *pass) traces(ctx context.Context) (t traces, unread map[string]status.Problem, err error) {
 	// The status names Kubernetes clusters until a pass has found that there is nothing in any of them.
 	t = traces{kafka: p.kafka.UID, anchors: map[string]types.UID{},
-		accepted: p.kafka.Status.ClusterID != "" && len(p.kafka.Status.StretchClusters) == 0}
+		accepted: p.kafka.Status.ClusterID != "" && len(p.kafka.Status.StretchClusters) == 0 && len(p.listed) > 0}
 	if t.recorded, t.recordedBy, err = p.recordedNodes(); err != nil || p.Stretching == nil {
 		return t, nil, err
 	}
