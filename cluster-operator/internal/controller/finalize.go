@@ -205,16 +205,17 @@ func (o *orphans) forget(name types.NamespacedName) {
 	delete(o.since, name)
 }
 
-// orphanedAnchor returns the anchor that a deleted Kafka of this name has in another Kubernetes cluster; nil if there is none, or it
-// belongs to another Kafka.
+// orphanedAnchor returns the anchor that a deleted Kafka of this name has in another Kubernetes cluster; nil if there is none, it
+// belongs to another Kafka, or it does not show whose it is.
 func (r *Reconciler) orphanedAnchor(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
 	orphan, err := anchor(ctx, m.APIReader(), name)
 	if err != nil || orphan == nil || orphan.DeletionTimestamp != nil {
 		return nil, err
 	}
 	holder, err := ownership.ParseHolder(orphan.Data[anchorHolder])
-	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity {
-		return nil, nil // it belongs to another Kafka
+	if err != nil || holder.Central != r.Stretching.Central || holder.Cluster != r.Stretching.home().Status().Identity ||
+		!holds(orphan, holder) {
+		return nil, nil // it belongs to another Kafka, or shows nothing
 	}
 	return orphan, nil
 }

@@ -102,8 +102,10 @@ func (p *pass) findTraces(ctx context.Context) error {
 			model.RecordName(p.kafka.Name), v1.AnnotationStretch, v1.AnnotationTargetCluster))
 	case besideIt:
 		p.warn(reasonConflict, fmt.Sprintf("By ConfigMap %s in %s, an earlier Kafka %s/%s was stretched over several Kubernetes clusters: the "+
-			"operator changes nothing there. If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, "+
-			"and volumes with deleteClaim: true", model.AnchorName(p.kafka.Name), quoted(in), p.kafka.Namespace, p.kafka.Name))
+			"operator changes nothing there while this Kafka exists. If nobody needs its data any more, delete that ConfigMap: the objects that it "+
+			"owns are deleted too, and volumes with deleteClaim: true. The operator does that %s after this Kafka is deleted. To keep the objects, "+
+			"delete the ConfigMap with kubectl delete --cascade=orphan", model.AnchorName(p.kafka.Name), quoted(in), p.kafka.Namespace,
+			p.kafka.Name, 2*p.Interval))
 	case notKnown:
 		problem := unread[in[0]]
 		problem.Message = fmt.Sprintf("The operator creates nothing until it knows whether an earlier Kafka %s/%s left nodes in %s. %s",
