@@ -56,13 +56,13 @@ func (r *round) elections() []Action {
 // electsNow reports whether it is time to elect a returned broker.
 func (r *round) electsNow(back Return) bool {
 	if len(r.chosen) > 0 {
-		return r.s.At.Sub(back.At) >= electionDelay && r.progress.Elected.IsZero()
+		return r.s.At.Sub(back.At) >= electionDelay && r.s.At.Sub(r.progress.Elected) >= electionTime
 	}
 	return len(r.progress.Restarts) == 0
 }
 
 // ElectionsTookLong records that elections in the look at that time took so long that the facts of the restart that was to follow were too
-// old for it. The next restart does not wait for further ones.
+// old for it. A restart that follows within electionTime does not wait for further ones.
 func (p Progress) ElectionsTookLong(at time.Time) Progress {
 	p = p.Clone()
 	p.Elected = at

@@ -121,6 +121,16 @@ func TestFastRestartsLeaveOutNoElection(t *testing.T) {
 	sc.Expect(sc.restarts).To(HaveLen(2))
 }
 
+// The restart that elections postponed may never follow. A later one has its elections.
+func TestElectionsThatTookLongAreForgotten(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}))
+	sc.progress = sc.progress.ElectionsTookLong(sc.s.At)
+	sc.s.At = sc.s.At.Add(time.Hour)
+	sc.progress.Returned = map[roller.NodeID]roller.Return{0: {At: sc.s.At.Add(-time.Minute)}}
+	sc.Expect(elections(sc.step())).To(HaveLen(1))
+	sc.Expect(sc.restarts).To(HaveLen(1))
+}
+
 // Elections that took long are left out before one restart, and not before the ones after it.
 func TestElectionsThatTookLongAreLeftOutOnce(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2, 3).current(0, 1).topics(ledByLast([]roller.NodeID{0, 1}))

@@ -256,7 +256,7 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	old := false
 	for _, action := range d.Actions {
 		if old || !verified.Suffice(action) {
-			progress = postponed(progress, action, s.At, outcomes)
+			progress = postponed(progress, action, s.At, old, outcomes)
 			if d.Again = time.Millisecond; len(outcomes) == 0 { // nothing has changed
 				d.Again = postponedFor
 			}
@@ -274,7 +274,7 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 		case o.Result == actuate.Unclear && action.Kind == roller.ActionRestart:
 			progress = progress.Unclear(action.Node, o.Err.Error())
 		case o.Result == actuate.TooLate:
-			progress = postponed(progress, action, s.At, outcomes)
+			progress = postponed(progress, action, s.At, old, outcomes)
 		case action.Kind != roller.ActionReconfigure:
 		case o.Result == actuate.NotDone, o.Result == actuate.Unclear:
 			// The record keeps the next looks from asking for the same again and again.
@@ -289,11 +289,12 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	return outcomes, progress
 }
 
-// postponed returns the progress without an action that was not begun in the look at that time, after these outcomes.
-func postponed(p roller.Progress, action roller.Action, at time.Time, outcomes []actuate.Outcome) roller.Progress {
+// postponed returns the progress without an action that was not begun in the look at that time, after these outcomes. old reports that the
+// facts are too old for it.
+func postponed(p roller.Progress, action roller.Action, at time.Time, old bool, outcomes []actuate.Outcome) roller.Progress {
 	switch action.Kind {
 	case roller.ActionRestart:
-		if slices.ContainsFunc(outcomes, elected) {
+		if old && slices.ContainsFunc(outcomes, elected) {
 			p = p.ElectionsTookLong(at)
 		}
 		return p.NotCarriedOut(action.Node)

@@ -613,3 +613,15 @@ func TestALookThatComesTooLateSkipsNoElection(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(10))
 	b.Expect(b.did[:9]).To(HaveEach(HaveField("Kind", roller.ActionElectLeaders)))
 }
+
+// Elections took no time, and the restart was given up because the lock was lost.
+func TestARestartThatWaitsForAnotherReasonSkipsNoElection(t *testing.T) {
+	b := newBench(t)
+	b.returned(2 * time.Minute)
+	b.takes = func(roller.Action) { b.lost = engine.ErrHeld }
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).To(HaveExactElements(HaveField("Kind", roller.ActionElectLeaders)))
+	b.Expect(b.stored.Restarts).To(BeEmpty())
+	b.Expect(b.stored.Elected).To(BeZero())
+}

@@ -94,7 +94,7 @@ func (r *run) look(s Step) {
 			return
 		}
 		if !asked.Suffice(a) {
-			r.progress = r.notBegun(a)
+			r.progress = r.notBegun(a, false)
 			continue
 		}
 		r.act(a, s.Fault == faultRefused && i == s.Arg%len(d.Actions), s.Fault == faultLost || s.Fault == faultSleep)
@@ -181,7 +181,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 	case old:
 		r.w.tell("the facts are too old to %s node %d", a.Kind, a.Node)
 		if !lost {
-			r.progress = r.notBegun(a)
+			r.progress = r.notBegun(a, r.elected)
 		}
 		return
 	case a.Kind == roller.ActionElectLeaders:
@@ -233,12 +233,12 @@ func (r *run) denied(a roller.Action, n *node, lost bool) {
 	}
 }
 
-// notBegun returns the progress without an action that was not begun.
-func (r *run) notBegun(a roller.Action) roller.Progress {
+// notBegun returns the progress without an action that was not begun, late reports after elections.
+func (r *run) notBegun(a roller.Action, late bool) roller.Progress {
 	switch a.Kind {
 	case roller.ActionRestart:
 		p := r.progress.NotCarriedOut(a.Node)
-		if r.elected {
+		if late {
 			p = p.ElectionsTookLong(r.oracle.seen.At)
 		}
 		return p
