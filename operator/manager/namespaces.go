@@ -31,7 +31,10 @@ const atOnceListed = 10
 
 // Split returns the namespaces that can be read, and those in which the API server forbids it, with its answer. A namespace that can't be
 // read for another reason counts as readable. If none can be read, the settings or the rights are wrong, and all are returned as readable.
+// It takes twice the timeout at most: nothing answers the program's probes before.
 func (r Readability) Split(ctx context.Context, watched settings.Namespaces) (readable settings.Namespaces, forbidden map[string]string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*r.Timeout)
+	defer cancel()
 	forbidden = map[string]string{}
 	failed := r.failures(ctx, watched.Names)
 	for ns, err := range failed {

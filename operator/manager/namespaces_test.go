@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,8 +12,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
@@ -62,6 +66,39 @@ func TestNamespacesThatCantBeRead(t *testing.T) {
 	if !readable.All || len(forbidden) > 0 {
 		t.Errorf("readable %s, forbidden %v", readable, forbidden)
 	}
+}
+
+// silent is a client of an API server that takes requests and answers none.
+type silent struct {
+	dynamic.NamespaceableResourceInterface
+}
+
+func (s silent) Resource(schema.GroupVersionResource) dynamic.NamespaceableResourceInterface {
+	return s
+}
+
+func (s silent) Namespace(string) dynamic.ResourceInterface { return s }
+
+func (s silent) List(ctx context.Context, _ metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// The program does not serve its probes before it has split its namespaces, and would be killed.
+func TestManyNamespacesDelayNoStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		r := readabilityOf(nil)
+		r.Client = silent{}
+		var many settings.Namespaces
+		for i := range 50 {
+			many.Names = append(many.Names, strconv.Itoa(i))
+		}
+		readable, forbidden := r.Split(t.Context(), many)
+		if took := time.Since(began); took > 2*time.Second || len(readable.Names) != 50 || len(forbidden) > 0 {
+			t.Errorf("readable %s, forbidden %v after %s", readable, forbidden, took)
+		}
+	})
 }
 
 func TestANamespaceThatCanBeReadAgain(t *testing.T) {
