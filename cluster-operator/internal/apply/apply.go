@@ -300,12 +300,26 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	return Changed, nil
 }
 
-// advice returns what the user can do about an object that is not the Kafka's. A volume may have the only copy of data.
+// otherwise is the way around an object that must not be deleted.
+const otherwise = "rename the Kafka or its KafkaNodePool"
+
+// advice returns what the user can do about an object that is not the Kafka's. A StrimziPodSet may have nodes that run, and a volume the
+// only copy of data.
 func (a *Applier) advice(wanted *unstructured.Unstructured, live client.Object) string {
-	if wanted.GetKind() != "PersistentVolumeClaim" {
-		return "Delete or rename it, or rename the Kafka"
+	switch {
+	case wanted.GetKind() == "PersistentVolumeClaim":
+		return a.adviceOnVolume(wanted, live)
+	case a.Owner != nil && a.UID != "" && a.decide(live) == ownership.TakeOver:
+		return fmt.Sprintf("If it is what a former object of this Kafka left, give it an owner reference to ConfigMap %s with uid %s, "+
+			"and so the other objects there that lack one, but no volume. Otherwise, %s", model.AnchorName(a.Kafka), a.UID, otherwise)
+	case wanted.GetKind() == "StrimziPodSet":
+		return "Its pods stop if it is deleted: if somebody needs them, " + otherwise
 	}
-	const otherwise = "rename the Kafka or its KafkaNodePool"
+	return "Delete or rename it, or rename the Kafka"
+}
+
+// adviceOnVolume is advice for a volume.
+func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.Object) string {
 	if a.Owner != nil || len(live.GetOwnerReferences()) > 0 || ownership.Copy(live, wanted.GetKind()) {
 		return "It may have data: if somebody needs it, " + otherwise
 	}

@@ -105,6 +105,47 @@ func TestWhatLostItsAnchorIsNotTakenOver(t *testing.T) {
 	}
 }
 
+// What a deleted Kafka left in a Kubernetes cluster by kubectl delete --cascade=orphan of its anchor runs on, and is the next Kafka's once
+// it names its anchor.
+func TestWhatWasKeptInOneKubernetesClusterIsTakenOverByHand(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, keptCAs)
+	west := h.servers[3]
+	own := func(refs ...metav1.OwnerReference) {
+		for _, key := range sortedKeys(west.objects) {
+			if o := copied(west.objects[key].Object); key.Kind != "Pod" && key.Kind != "PersistentVolumeClaim" && key != anchorKey &&
+				o.GetAnnotations()[ownership.MarkID] != "" {
+				o.SetOwnerReferences(refs)
+				h.must(west.client().Update(t.Context(), o))
+			}
+		}
+	}
+	own()
+	west.terminate(anchorKey)
+	kafka := h.centrals[0].kafka().DeepCopy()
+	kafka.Finalizers = nil
+	h.must(h.k8s.Update(t.Context(), kafka))
+	h.must(h.k8s.Delete(t.Context(), kafka))
+	h.collect()
+	set := facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-west"}
+	before := west.objects[set].GetUID()
+	again := stretchedKafka()
+	again.Namespace = historyNamespace
+	keptCAs(again)
+	h.must(h.k8s.Create(t.Context(), again))
+	h.rest()
+	anchor := west.objects[anchorKey].object()
+	g.Expect(h.centrals[0].kafka().Status.Conditions).To(ContainElement(HaveField("Message", And(
+		ContainSubstring("it was made for another Kafka object, whose anchor is gone"),
+		ContainSubstring("give it an owner reference to ConfigMap my-cluster-kafka-gc with uid "+string(anchor.GetUID()))))))
+	g.Expect(west.objects[set].GetUID()).To(Equal(before))
+
+	own(metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.GetName(), UID: anchor.GetUID()})
+	h.rest()
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	g.Expect(west.objects[set].GetUID()).To(Equal(before))
+}
+
 // A ConfigMap with the name of an anchor that shows nothing, such as a copy of another Kafka's, changes nothing for a Kafka that runs at
 // home alone, nor does what an earlier one left: that is told.
 func TestAnAnchorElsewhereStopsNoKafkaThatRunsAtHome(t *testing.T) {
