@@ -132,7 +132,7 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 		p.requeueAfter(awayDelay)
 		return nil
 	} else if !still {
-		return fmt.Errorf("Kafka %s/%s: %w", p.kafka.Namespace, p.kafka.Name, errBehind)
+		return fmt.Errorf("read Kafka %s/%s: %w", p.kafka.Namespace, p.kafka.Name, errBehind)
 	}
 	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
 	if err := move(ctx, to, int16(wanted)); err != nil {

@@ -285,7 +285,7 @@ func TestAMetadataVersionThatWaitsForTheCacheIsNotTriedTenTimesASecond(t *testin
 	w.brokers.metadata = kafkaMetadata(t, "4.2")
 	w.reconcile()
 	w.now = w.now.Add(conflictTimeout)
-	w.pass("Kafka " + w.namespace + "/my-cluster: the cache is behind")
+	w.pass("read Kafka " + w.namespace + "/my-cluster: the cache is behind")
 	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.2")))
 }
 
