@@ -6,9 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kafka-operators/kafka-operators/operator/settings"
@@ -50,45 +52,38 @@ func (r Readability) Split(ctx context.Context, watched settings.Namespaces) (re
 }
 
 // Await returns the first of the namespaces that can be read, once the API server shows all resources of one, or "" when ctx ends.
-func (r Readability) Await(ctx context.Context, namespaces []string) string {
-	for {
-		select {
-		case <-ctx.Done():
-			return ""
-		case <-time.After(r.Interval):
-		}
+func (r Readability) Await(ctx context.Context, namespaces []string) (found string) {
+	_ = wait.PollUntilContextCancel(ctx, r.Interval, false, func(ctx context.Context) (bool, error) { // found is empty then
 		failures := r.failures(ctx, namespaces)
-		for _, ns := range namespaces {
-			if failures[ns] == nil && ctx.Err() == nil {
-				return ns
-			}
+		at := slices.IndexFunc(namespaces, func(ns string) bool { return failures[ns] == nil && ctx.Err() == nil })
+		if at >= 0 {
+			found = namespaces[at]
 		}
-	}
+		return at >= 0, nil
+	})
+	return found
 }
 
 // failures returns an error for each namespace in which not all resources can be listed: that it is forbidden, if it is for one of them.
 func (r Readability) failures(ctx context.Context, namespaces []string) map[string]error {
-	var (
-		mu   sync.Mutex
-		all  sync.WaitGroup
-		free = make(chan struct{}, atOnceListed)
-	)
+	var mu sync.Mutex
+	var lists errgroup.Group
+	lists.SetLimit(atOnceListed)
 	failed := map[string]error{}
 	for _, ns := range namespaces {
 		for _, resource := range r.Resources {
-			free <- struct{}{}
-			all.Go(func() {
-				defer func() { <-free }()
+			lists.Go(func() error {
 				err := r.list(ctx, ns, resource)
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil && !apierrors.IsForbidden(failed[ns]) {
 					failed[ns] = err
 				}
+				return nil
 			})
 		}
 	}
-	all.Wait()
+	_ = lists.Wait() // failed has the errors
 	return failed
 }
 
