@@ -118,14 +118,14 @@ func (d Desired) RelianceWarning(partitions int, reliedOn int32) []Refusal {
 	if key == "" || partitions == int(reliedOn) {
 		return nil
 	}
-	says := fmt.Sprintf("Topic '%s' is an internal topic of Kafka. ", d.Name)
+	message := fmt.Sprintf("Topic '%s' is an internal topic of Kafka. ", d.Name)
 	if reliedOn == 0 {
-		says += fmt.Sprintf("Whether the brokers rely on its %d partitions is unknown: they do not show %s (grant the operator DescribeConfigs "+
-			"on the cluster)", partitions, key)
+		message += fmt.Sprintf("Whether the brokers rely on its %d partitions is unknown: they do not show %s (grant the operator "+
+			"DescribeConfigs on the cluster)", partitions, key)
 	} else {
-		says += fmt.Sprintf("It has %d partitions, and %s of the brokers is %d: brokers that started before the topic was created rely on %d. "+
-			"Set it to %d and restart them before clients use the topic, or they do not find its data afterwards", partitions, key, reliedOn,
+		message += fmt.Sprintf("It has %d partitions, and %s of the brokers is %d: brokers that started before the topic was created rely on "+
+			"%d. Set it to %d and restart them before clients use the topic, or they do not find its data afterwards", partitions, key, reliedOn,
 			reliedOn, partitions)
 	}
-	return []Refusal{{Reason: v1.ReasonNotSupported, Message: says}}
+	return []Refusal{{Reason: v1.ReasonNotSupported, Message: message}}
 }
