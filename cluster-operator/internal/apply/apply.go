@@ -131,7 +131,12 @@ func (a *Applier) permits(d ownership.Decision, o client.Object) bool {
 
 // anchors reports whether the owner reference of an object names the Kafka's anchor.
 func (a *Applier) anchors(o client.Object) bool {
-	return a.UID != "" && slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == a.UID })
+	return a.UID != "" && OwnedBy(o, a.UID)
+}
+
+// OwnedBy reports whether an owner reference of an object names an object.
+func OwnedBy(o client.Object, owner types.UID) bool {
+	return slices.ContainsFunc(o.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner })
 }
 
 // why describes a decision that forbids a write.

@@ -146,11 +146,8 @@ func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 	for _, pod := range p.nodePods() {
 		in.Pods = append(in.Pods, pki.Pod{Name: pod.Name, Annotations: pod.Annotations})
 	}
-	names := []string{
-		pki.ClusterCAKeySecret(in.Cluster), pki.ClusterCACertSecret(in.Cluster), pki.ClientsCAKeySecret(in.Cluster),
-		pki.ClientsCACertSecret(in.Cluster),
-		pki.TrustBundleSecret(in.Cluster), pki.OperatorSecret(in.Cluster), pki.TopicOperatorSecret(in.Cluster),
-	}
+	names := append(pki.CASecrets(in.Cluster), pki.TrustBundleSecret(in.Cluster), pki.OperatorSecret(in.Cluster),
+		pki.TopicOperatorSecret(in.Cluster))
 	for _, n := range in.Nodes {
 		names = append(names, n.PodName)
 	}

@@ -177,7 +177,7 @@ func (p *pass) orphan(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	return !ownedBy(record, p.kafka.UID), nil
+	return !apply.OwnedBy(record, p.kafka.UID), nil
 }
 
 // orphans remembers since when anchors are known whose Kafka object is gone.

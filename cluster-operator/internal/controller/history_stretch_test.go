@@ -14,6 +14,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -249,7 +250,7 @@ func (h *stretched) known() bool {
 	record := facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}
 	o, _ := h.centrals[0].server.objects[record].object().(*corev1.ConfigMap)
 	kafka := h.centrals[0].kafka()
-	return o != nil && kafka != nil && kafka.DeletionTimestamp == nil && ownedBy(o, kafka.UID) &&
+	return o != nil && kafka != nil && kafka.DeletionTimestamp == nil && apply.OwnedBy(o, kafka.UID) &&
 		h.foreign[h.centrals[0].server][record] == nil && strings.Count(o.Data[recordKey], "identity") == 2
 }
 

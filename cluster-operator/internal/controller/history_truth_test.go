@@ -16,6 +16,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
@@ -298,7 +299,7 @@ func (h *stretched) judgeAnchorGoes(c *central, s *apiServer, anchor types.UID) 
 	}
 	for _, key := range sortedKeys(s.objects) {
 		claim, is := s.objects[key].object().(*corev1.PersistentVolumeClaim)
-		if is && claim.DeletionTimestamp == nil && ownedBy(claim, anchor) {
+		if is && claim.DeletionTimestamp == nil && apply.OwnedBy(claim, anchor) {
 			h.judgeClaimGoes(s, key)
 		}
 	}

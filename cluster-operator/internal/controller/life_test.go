@@ -267,11 +267,7 @@ func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
 }
 
 func TestAMetadataVersionThatWaitsForTheCacheIsNotTriedTenTimesASecond(t *testing.T) {
-	w := newWorld(t)
-	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
-	w.reconcile()
-	w.kubelet("pool")
-	w.reconcile()
+	w := newReadyWorld(t, "pool", 1)
 	k8s, ok := w.k8s.(client.WithWatch)
 	w.Expect(ok).To(BeTrue())
 	w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
@@ -614,12 +610,7 @@ func (c lateCache) List(ctx context.Context, list client.ObjectList, opts ...cli
 }
 
 func TestABrokerThatTheCacheDoesNotKnowYetIsNotUnregistered(t *testing.T) {
-	w := newWorld(t)
-	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))
-	w.reconcile()
-	w.kubelet("a")
-	w.reconcile()
-	w.Expect(w.ready().Status).To(Equal("True"))
+	w := newReadyWorld(t, "a", 3)
 	w.create(nodePool("more", 1, v1.RoleBroker))
 	w.reconcile()
 	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3, Fenced: true}}

@@ -84,7 +84,7 @@ func (p *pass) live() map[string]model.Live {
 	live := map[string]model.Live{}
 	contents := map[*podset.StrimziPodSet]map[string]string{}
 	for _, l := range p.listed {
-		if contents[l.Set] == nil {
+		if _, read := contents[l.Set]; !read {
 			contents[l.Set] = model.ContentsIn(l.Set)
 		}
 		live[l.Pod.Name] = model.Live{Pod: l.Raw, Config: p.config(l.Node), Content: contents[l.Set][l.Pod.Name],

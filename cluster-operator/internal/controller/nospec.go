@@ -36,7 +36,7 @@ func (p *pass) supposeSpec(context.Context) error {
 	ca := func(name string) *v1.CertificateAuthority {
 		secret := p.home().facts.Secret(name)
 		return &v1.CertificateAuthority{GenerateCertificateAuthority: new(generated(secret)),
-			GenerateSecretOwnerReference: new(secret != nil && ownedBy(secret, p.kafka.UID))}
+			GenerateSecretOwnerReference: new(secret != nil && apply.OwnedBy(secret, p.kafka.UID))}
 	}
 	p.kafka.Spec.ClusterCa = ca(pki.ClusterCACertSecret(p.kafka.Name))
 	p.kafka.Spec.ClientsCa = ca(pki.ClientsCACertSecret(p.kafka.Name))

@@ -22,9 +22,11 @@ import (
 func (p *pass) protect(ctx context.Context) error {
 	err := p.each(func(s *site) error {
 		for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
-			if err := p.disown(ctx, s, key); err != nil {
+			disowned, err := p.disown(ctx, s, key, s.facts.Objects[key])
+			if err != nil {
 				return err
 			}
+			s.facts.Objects[key] = disowned
 		}
 		return nil
 	})
@@ -44,7 +46,7 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 		case "Secret":
 			keep = s.cluster == topology.Home && p.keepsCA(s.facts.Secret(key.Name)) // copies elsewhere go with their anchor
 		}
-		if keep && ownedBy(o, s.owner.UID) {
+		if keep && apply.OwnedBy(o, s.owner.UID) {
 			keys = append(keys, key)
 		}
 	}
@@ -53,9 +55,8 @@ func (p *pass) toProtect(s *site) (keys []facts.Key) {
 
 // protectUnlabelled protects the Secrets of CAs that the cache does not have, because they lack the Kafka's label.
 func (p *pass) protectUnlabelled(ctx context.Context) error {
-	home, name := p.home(), p.kafka.Name
-	for _, secret := range []string{pki.ClusterCAKeySecret(name), pki.ClusterCACertSecret(name), pki.ClientsCAKeySecret(name),
-		pki.ClientsCACertSecret(name)} {
+	home := p.home()
+	for _, secret := range pki.CASecrets(p.kafka.Name) {
 		if home.facts.Secret(secret) != nil || !p.outlives(secret) {
 			continue
 		}
@@ -63,15 +64,11 @@ func (p *pass) protectUnlabelled(ctx context.Context) error {
 		if fact.State == pki.Unknown {
 			return fmt.Errorf("read Secret %s: %w", secret, fact.Err)
 		}
-		if fact.State == pki.Absent || !p.keepsCA(fact.Secret) || !ownedBy(fact.Secret, home.owner.UID) {
+		if fact.State == pki.Absent || !p.keepsCA(fact.Secret) || !apply.OwnedBy(fact.Secret, home.owner.UID) {
 			continue
 		}
-		key := facts.Key{Kind: "Secret", Name: secret}
-		home.facts.Objects[key] = fact.Secret
-		err := p.disown(ctx, home, key)
-		delete(home.facts.Objects, key) // the rest of the pass sees what the cache has
-		delete(p.unlabelled, secret)    // and reads this one again
-		if err != nil {
+		delete(p.unlabelled, secret) // the rest of the pass reads it again
+		if _, err := p.disown(ctx, home, facts.Key{Kind: "Secret", Name: secret}, fact.Secret); err != nil {
 			return err
 		}
 	}
@@ -110,12 +107,11 @@ func (p *pass) operators(ref metav1.OwnerReference) bool {
 	return ref.UID == p.kafka.UID && !set(ref.Controller) && !set(ref.BlockOwnerDeletion)
 }
 
-// disown removes the Kafka from the owners of exactly the object that was read.
-func (p *pass) disown(ctx context.Context, s *site, key facts.Key) error {
-	live := s.facts.Objects[key]
+// disown removes the Kafka from the owners of exactly the object that was read, and returns what it is now.
+func (p *pass) disown(ctx context.Context, s *site, key facts.Key, live client.Object) (client.Object, error) {
 	changed, ok := live.DeepCopyObject().(client.Object)
 	if !ok {
-		return fmt.Errorf("%T is not an object", live)
+		return nil, fmt.Errorf("%T is not an object", live)
 	}
 	changed.SetOwnerReferences(slices.DeleteFunc(changed.GetOwnerReferences(),
 		func(ref metav1.OwnerReference) bool { return ref.UID == s.owner.UID }))
@@ -123,9 +119,8 @@ func (p *pass) disown(ctx context.Context, s *site, key facts.Key) error {
 		annotations[v1.AnnotationDeleteClaim] = "false"
 	}
 	if err := s.patch(ctx, key, live, changed); err != nil {
-		return err
+		return nil, err
 	}
-	s.facts.Objects[key] = changed
 	p.wrote(s, key, apply.Changed)
-	return nil
+	return changed, nil
 }

@@ -106,11 +106,11 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 	})
 	t.Run("and stays so when its volume is removed next", func(t *testing.T) {
 		w := newWorld(t)
-		disk := func(id int32) v1.StorageVolume {
-			return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi", DeleteClaim: new(true)}
-		}
 		pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
-		pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+		pool.Spec.Storage = jbod(0, 1)
+		for i := range pool.Spec.Storage.Volumes {
+			pool.Spec.Storage.Volumes[i].DeleteClaim = new(true)
+		}
 		w.create(newKafka(), pool)
 		w.reconcile()
 		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
@@ -554,11 +554,8 @@ func TestVolumesOfARemovedPoolStopNothing(t *testing.T) {
 // A node that leaves is empty, so that its volume is not needed by one that gets its id later.
 func TestAVolumeOfANodeThatLeftIsOnlyReported(t *testing.T) {
 	w := newWorld(t)
-	disk := func(id int32) v1.StorageVolume {
-		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
-	}
 	pool := nodePool("pool", 2, v1.RoleBroker)
-	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+	pool.Spec.Storage = jbod(0, 1)
 	w.create(newKafka(), nodePool("controllers", 1, v1.RoleController), pool)
 	w.reconcile()
 	w.edit(func(k *v1.Kafka) { k.Annotations = map[string]string{v1.AnnotationSkipScaleDownCheck: "true"} })

@@ -98,7 +98,7 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 			// What a stretched Kafka made elsewhere is marked. A volume without a mark is one of a Kafka that lives, or lived, there, unless it
 			// goes with the anchor.
 			key.Kind == "PersistentVolumeClaim" && s.cluster != topology.Home && o.GetAnnotations()[ownership.MarkID] == "" &&
-				!ownedBy(o, s.owner.UID)
+				!apply.OwnedBy(o, s.owner.UID)
 		if ownership.Copy(o, key.Kind) || notOurs {
 			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
 		}
@@ -110,7 +110,7 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 
 // ours reports whether a StrimziPodSet is the Kafka's. One that is marked stays so though its anchor was deleted by hand: its nodes run.
 func (p *pass) ours(s *site, set client.Object) bool {
-	proven := ownedBy(set, s.owner.UID)
+	proven := apply.OwnedBy(set, s.owner.UID)
 	if s.cluster == topology.Home {
 		return proven
 	}

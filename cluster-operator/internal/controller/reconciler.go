@@ -296,15 +296,6 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	return reconcile.Result{}, nil
 }
 
-func ownedBy(o client.Object, owner types.UID) bool {
-	for _, ref := range o.GetOwnerReferences() {
-		if ref.UID == owner {
-			return true
-		}
-	}
-	return false
-}
-
 // writeStatus writes the status of a Kafka if it differs from what is there.
 func (r *Reconciler) writeStatus(ctx context.Context, kafka *v1.Kafka, wanted v1.KafkaStatus) error {
 	if equality.Semantic.DeepEqual(kafka.Status, wanted) {

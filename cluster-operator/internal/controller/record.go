@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -66,7 +67,7 @@ func (p *pass) readRecord() (record, error) {
 			"ConfigMap %s/%s can't be read (%s): restore its %s, which lists what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, c.Name, err, recordKey)
 	}
-	if r.Kafka == "" && r.Provider != "" && ownedBy(c, p.kafka.UID) { // an earlier version wrote it; one without a provider was emptied
+	if r.Kafka == "" && r.Provider != "" && apply.OwnedBy(c, p.kafka.UID) { // an earlier version wrote it; one without a provider was emptied
 		r.Kafka = p.kafka.UID
 	}
 	return r, nil

@@ -114,8 +114,10 @@ func missingNamespace(err error) string {
 
 // cause is why a Kubernetes cluster is not connected, without what differs from time to time.
 func cause(member clusters.Status, err error) string {
-	return localAddress.ReplaceAllString(cmp.Or(member.Message, err.Error()), "$1 ")
+	return withoutLocalAddress(cmp.Or(member.Message, err.Error()))
 }
 
 // localAddress matches this end of a connection in an error of package net. Each connection has another port.
 var localAddress = regexp.MustCompile(`\b(tcp) \S+->`)
+
+func withoutLocalAddress(message string) string { return localAddress.ReplaceAllString(message, "$1 ") }

@@ -184,6 +184,18 @@ func newWorld(t *testing.T) *world {
 	return newWorldOn(t, server)
 }
 
+// newReadyWorld is newWorld with a Kafka that is ready, whose nodes are all in one pool.
+func newReadyWorld(t *testing.T, pool string, nodes int32) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.create(newKafka(), nodePool(pool, nodes, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet(pool)
+	w.reconcile()
+	w.Expect(w.ready().Status).To(Equal("True"))
+	return w
+}
+
 // newWorldOn is newWorld on another API server.
 func newWorldOn(t *testing.T, server *rest.Config) *world {
 	scheme := runtime.NewScheme()

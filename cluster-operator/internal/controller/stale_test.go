@@ -40,12 +40,7 @@ func (c *staleStatuses) List(ctx context.Context, list client.ObjectList, opts .
 // TestConflictsAtHomeThatDoNotEndAreFailures checks that the status names the object that the operator can't write because the cache does
 // not follow, and that the pass is repeated with back-off then.
 func TestConflictsAtHomeThatDoNotEndAreFailures(t *testing.T) {
-	w := newWorld(t)
-	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
-	w.reconcile()
-	w.kubelet("pool")
-	w.reconcile()
-	w.Expect(w.ready().Status).To(Equal("True"))
+	w := newReadyWorld(t, "pool", 1)
 	cache := frozen{Reader: w.r.Cache}
 	w.Expect(w.k8s.List(t.Context(), &cache.services, client.InNamespace(w.namespace))).To(Succeed())
 	for i := range cache.services.Items {
@@ -89,12 +84,7 @@ func TestAStatusThatTheCacheLacksIsWaitedFor(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
-			w.reconcile()
-			w.kubelet("pool")
-			w.reconcile()
-			w.Expect(w.ready().Status).To(Equal("True"))
+			w := newReadyWorld(t, "pool", 1)
 			ready := func(pods int32) {
 				set := &podset.StrimziPodSet{}
 				w.get(set, "my-cluster-pool")

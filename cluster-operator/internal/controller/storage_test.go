@@ -120,11 +120,8 @@ func TestAVolumeGoesWhenItIsEmpty(t *testing.T) {
 
 func TestAVolumeThatMustGoGoesByAnnotation(t *testing.T) {
 	w := newWorld(t)
-	disk := func(id int32) v1.StorageVolume {
-		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
-	}
 	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
-	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+	pool.Spec.Storage = jbod(0, 1)
 	w.create(newKafka(), pool)
 	w.reconcile()
 	w.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: "/var/lib/kafka/data-1/kafka-log0", Failed: true}}}

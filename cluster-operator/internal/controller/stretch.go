@@ -14,6 +14,7 @@ import (
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -187,8 +188,8 @@ func (p *pass) checkFirst() error {
 	return p.firstAway()
 }
 
-// claiming reports whether not all anchors of this Kafka were made yet. One with nodes runs, whatever its record says: that may be an old
-// one which somebody restored.
+// claiming reports whether some anchors of this Kafka were not created yet. A Kafka with nodes runs, whatever its record has: somebody may
+// have restored an old one.
 func (p *pass) claiming() bool { return p.record.Claiming && len(p.listed) == 0 }
 
 // firstAway is what is wrong with the first Kubernetes cluster that is away; nil if none is.
@@ -276,7 +277,7 @@ func (p *pass) needsAnchor(s *site) bool {
 func (s *site) anchoredClaims() (claims []*corev1.PersistentVolumeClaim) {
 	for _, name := range s.claims {
 		claim := s.facts.Claim(name)
-		goes := claim.Annotations[v1.AnnotationDeleteClaim] == "true" || ownedBy(claim, s.anchor.UID)
+		goes := claim.Annotations[v1.AnnotationDeleteClaim] == "true" || apply.OwnedBy(claim, s.anchor.UID)
 		if goes && claim.DeletionTimestamp == nil {
 			claims = append(claims, claim)
 		}
@@ -284,8 +285,8 @@ func (s *site) anchoredClaims() (claims []*corev1.PersistentVolumeClaim) {
 	return claims
 }
 
-// warnOfKept says which claims keep the anchor of a Kubernetes cluster for good: nothing proves that they are not copies, or somebody
-// removed the annotation that says that they go, so they are not deleted.
+// warnOfKept names the claims that keep the anchor of a Kubernetes cluster for good: they are not deleted, because nothing proves that they
+// are not copies, or somebody removed the annotation that permits it.
 func (p *pass) warnOfKept(s *site) {
 	var unproven, unsaid []string
 	for _, claim := range s.anchoredClaims() {

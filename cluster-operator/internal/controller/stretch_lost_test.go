@@ -47,9 +47,7 @@ func warning(message string) types.GomegaMatcher {
 func TestAKubernetesClusterThatIsLostForGoodIsGivenUp(t *testing.T) {
 	g := NewWithT(t)
 	h := newStretched(newHistory(t, 1))
-	k := stretchedKafka()
-	k.Namespace = historyNamespace
-	h.must(h.k8s.Create(t.Context(), k))
+	h.create(h.centrals[0])
 	h.targets["a"], h.targets["b"] = "central", "east"
 	h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
 	h.must(h.k8s.Create(t.Context(), h.pool("b", 1, v1.RoleBroker)))

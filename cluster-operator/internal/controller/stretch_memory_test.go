@@ -132,9 +132,7 @@ func TestACentralClusterKeepsItsNameWhileAllOthersAreAway(t *testing.T) {
 func TestACentralClusterIsRenamedBeforeThereAreOthers(t *testing.T) {
 	g := NewWithT(t)
 	h := newStretched(newHistory(t, 1))
-	k := stretchedKafka()
-	k.Namespace = historyNamespace
-	h.must(h.k8s.Create(t.Context(), k))
+	h.create(h.centrals[0])
 	h.targets["a"] = "central"
 	h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
 	h.rest()
@@ -561,9 +559,7 @@ func TestAVolumeThatGoesWithItsAnchorIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			h := newStretched(newHistory(t, 1))
-			k := stretchedKafka()
-			k.Namespace = historyNamespace
-			h.must(h.k8s.Create(t.Context(), k))
+			h.create(h.centrals[0])
 			h.targets["a"], h.targets["b"] = "central", "east"
 			h.must(h.k8s.Create(t.Context(), h.pool("a", 1, v1.RoleBroker, v1.RoleController)))
 			b := h.pool("b", 1, v1.RoleBroker)
@@ -594,9 +590,7 @@ func TestAVolumeThatGoesWithItsAnchorIsFound(t *testing.T) {
 // newInThree returns a history with a Kafka with a node in each of three Kubernetes clusters, before the first pass.
 func newInThree(t *testing.T) *stretched {
 	h := newStretched(newHistory(t, 1))
-	k := stretchedKafka()
-	k.Namespace = historyNamespace
-	h.must(h.k8s.Create(t.Context(), k))
+	h.create(h.centrals[0])
 	for _, id := range []string{"central", "east", "west"} {
 		h.targets[id] = id
 		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
@@ -665,9 +659,7 @@ func TestAKafkaThatRunsIsNotClaimedAgainForAnOldRecord(t *testing.T) {
 func TestAnOldRecordForgetsNoKubernetesClusterOfAKafkaWithoutNodesAtHome(t *testing.T) {
 	g := NewWithT(t)
 	h := newStretched(newHistory(t, 1))
-	k := stretchedKafka()
-	k.Namespace = historyNamespace
-	h.must(h.k8s.Create(t.Context(), k))
+	h.create(h.centrals[0])
 	h.targets["east"], h.targets["west"] = "east", "west"
 	h.must(h.k8s.Create(t.Context(), h.pool("east", 1, v1.RoleBroker, v1.RoleController)))
 	h.must(h.k8s.Create(t.Context(), h.pool("west", 1, v1.RoleBroker)))

@@ -62,7 +62,7 @@ func (p *pass) noteEarlierTopicOperator(ctx context.Context) error {
 // hasTopicOperator reports whether the Kafka has a topic operator that watches its namespace.
 func (p *pass) hasTopicOperator() bool {
 	deployment := p.home().facts.Deployment(model.TopicOperatorName(p.kafka.Name))
-	return deployment != nil && ownedBy(deployment, p.kafka.UID) && model.WatchedNamespace(deployment) == p.kafka.Namespace
+	return deployment != nil && apply.OwnedBy(deployment, p.kafka.UID) && model.WatchedNamespace(deployment) == p.kafka.Namespace
 }
 
 // watchesHome reports whether the topic operator watches the namespace of its Kafka. The rights in another one are its user's to give.

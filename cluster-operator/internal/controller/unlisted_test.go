@@ -89,10 +89,7 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 			t.Run("a volume with replicas is removed", func(t *testing.T) {
 				w := newWorld(t)
 				pool := nodePool("pool", 3, v1.RoleController, v1.RoleBroker)
-				disk := func(id int32) v1.StorageVolume {
-					return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
-				}
-				pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+				pool.Spec.Storage = jbod(0, 1)
 				w.create(newKafka(), pool)
 				w.reconcile()
 				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })

@@ -22,7 +22,7 @@ import (
 const (
 	// caughtUpWithin is how long after the leader a voter may have been caught up last: Kafka's controller.quorum.fetch.timeout.ms.
 	caughtUpWithin = 2 * time.Second
-	// emptyFor is how long a new volume counts as empty, whatever the leader says: it may still mean the voter that had the previous one.
+	// emptyFor is how long a new volume counts as empty, whatever the leader reports: it may still mean the voter that had the previous one.
 	emptyFor = time.Minute
 )
 
@@ -63,7 +63,7 @@ func (p *pass) askVoters(ctx context.Context) topology.Voters {
 	quorum, err := p.Kafka.Quorum(ctx, p.connection())
 	if err != nil {
 		p.askAgain(err)
-		voters.Silent = localAddress.ReplaceAllString(err.Error(), "$1 ")
+		voters.Silent = withoutLocalAddress(err.Error())
 	} else {
 		voters.CaughtUp = caughtUp(quorum)
 	}
@@ -225,13 +225,13 @@ func (p *pass) hasBegunToRun(n topology.Node) bool {
 }
 
 // neverRan reports whether a node surely never ran: its first pod, made right after its StrimziPodSet, still waits for a Kubernetes node.
-// That its volumes are gone, or new, says nothing.
+// That its volumes are gone, or new, proves nothing.
 func (p *pass) neverRan(n topology.Node) bool {
 	pod, set := p.pod(n), p.input.Sets[p.kafka.Name+"-"+n.Pool]
 	return pod != nil && set != nil && pod.Spec.NodeName == "" && madeRightAfter(pod, set)
 }
 
-// caughtUp returns the voters that have all metadata by what the leader says; nil if there is no leader. Times are the leader's.
+// caughtUp returns the voters that have all metadata according to the leader; nil if there is no leader. Times are the leader's.
 func caughtUp(q kafka.Quorum) map[int32]bool {
 	at := slices.IndexFunc(q.Voters, func(v kafka.Replica) bool { return v.ID == q.Leader })
 	if q.Leader < 0 || at < 0 || q.Voters[at].LastCaughtUp < 0 {

@@ -180,20 +180,16 @@ func TestAClaimThatExistsIsNotGone(t *testing.T) {
 func TestALogThatMovesIsWhereThePodRuns(t *testing.T) {
 	const present, next = "data-0-my-cluster-pool-0", "data-1-my-cluster-pool-0"
 	w := newWorld(t)
-	disk := func(id int32) v1.StorageVolume {
-		return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi"}
-	}
 	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
-	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0)}}
+	pool.Spec.Storage = jbod(0)
 	w.create(newKafka(), pool)
 	w.reconcile()
 	w.bind(present)
 	w.start("pool")
 	w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "4.3-IV0" })
 	w.get(pool, "pool")
-	shared := disk(1)
-	shared.KraftMetadata = v1.KraftMetadataShared
-	pool.Spec.Storage.Volumes = append(pool.Spec.Storage.Volumes, shared)
+	pool.Spec.Storage = jbod(0, 1)
+	pool.Spec.Storage.Volumes[1].KraftMetadata = v1.KraftMetadataShared
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
 	w.reconcile()
 	w.Expect(w.hasClaim(next)).To(BeTrue())

@@ -118,7 +118,7 @@ func keepConfig(live Live, wanted *corev1.ConfigMap) bool {
 
 // ContentsIn returns the values of AnnotationContent that a StrimziPodSet knows, by pod name.
 func ContentsIn(set *podset.StrimziPodSet) (contents map[string]string) {
-	_ = json.Unmarshal([]byte(set.Annotations[AnnotationContents]), &contents) // what is unreadable is made anew
+	_ = json.Unmarshal([]byte(set.Annotations[AnnotationContents]), &contents) // an unreadable annotation is written anew
 	return contents
 }
 

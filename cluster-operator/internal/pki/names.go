@@ -40,6 +40,11 @@ func ClientsCAKeySecret(cluster string) string { return cluster + "-clients-ca" 
 // ClientsCACertSecret names the Secret with the certificates of the clients CA, which brokers trust.
 func ClientsCACertSecret(cluster string) string { return cluster + "-clients-ca-cert" }
 
+// CASecrets names the Secrets of both CAs.
+func CASecrets(cluster string) []string {
+	return []string{ClusterCAKeySecret(cluster), ClusterCACertSecret(cluster), ClientsCAKeySecret(cluster), ClientsCACertSecret(cluster)}
+}
+
 // TrustBundleSecret names the Secret with what nodes trust.
 func TrustBundleSecret(cluster string) string { return cluster + "-trustbundle" }
 

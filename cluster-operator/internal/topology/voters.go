@@ -9,11 +9,11 @@ import (
 // Voters is what is known of the controllers, which vote for the leader of the metadata quorum.
 type Voters struct {
 	IDs []int32
-	// CaughtUp are those that have all metadata, by what the leader says; nil if there is no leader, or nobody answered.
+	// CaughtUp are those that have all metadata according to the leader; nil if there is no leader, or nobody answered.
 	CaughtUp map[int32]bool
 	// First are those whose metadata log surely is on the first volume that they had for it: what they once had, they still have.
 	First map[int32]bool
-	// Silent is why the brokers did not say what the leader says; "" if they did.
+	// Silent is why the brokers did not report the state of the quorum; "" if they did.
 	Silent string
 }
 
