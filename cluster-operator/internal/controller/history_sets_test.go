@@ -92,10 +92,26 @@ func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
 	return storage
 }
 
+// judgeLostNode checks that a node whose set was lost holds no replicas when its ConfigMap is deleted: it leaves with it, whether its set is
+// written again or not, and another node may get its id.
+func (h *history) judgeLostNode(pod string) {
+	h.t.Helper()
+	for _, set := range h.lost {
+		if i := slices.Index(h.namesIn(set), pod); i >= 0 {
+			id, _ := podset.NodeID(pod)
+			h.judgeLeaves(id)
+			set.Spec.Pods = slices.Delete(set.Spec.Pods, i, i+1)
+		}
+	}
+}
+
 // judgeLost compares a StrimziPodSet that the operator writes after an accident with the set before the accident. A write that leaves the
 // list as it is, such as one for a certificate, is not judged.
 func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.Object) {
 	h.t.Helper()
+	if key.Kind == "ConfigMap" && after == nil {
+		h.judgeLostNode(key.Name)
+	}
 	lost := h.lost[key.Name]
 	if key.Kind != "StrimziPodSet" || lost == nil {
 		return
