@@ -158,7 +158,8 @@ func (p *pass) concerns(s *site) bool {
 			return true // its anchor and the record were deleted
 		}
 	}
-	return false
+	// So they were, and the owner's id with them: what the garbage collector has not deleted yet is waited for.
+	return p.kafka.DeletionTimestamp != nil && len(objectsOfAnchor(s.facts, p.kafka.Name)) > 0
 }
 
 // lose notes that nothing can be said or done in a Kubernetes cluster in this pass.

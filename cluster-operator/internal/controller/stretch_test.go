@@ -909,7 +909,17 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 		"has deleted the objects in cluster 'east' (ConfigMap my-cluster-east-1"))), "no garbage collector runs")
 	w.collect("east")
 	w.pass()
-	w.Expect(w.ready()).To(HaveField("Message", HavePrefix("The deletion waits until Kubernetes has deleted the objects in cluster 'west' (")))
+	inWest := HaveField("Message", HavePrefix("The deletion waits until Kubernetes has deleted the objects in cluster 'west' ("))
+	w.Expect(w.ready()).To(inWest)
+	record := &corev1.ConfigMap{}
+	w.get(record, model.RecordName("my-cluster"))
+	record.Data[recordKey] = ""
+	w.Expect(w.k8s.Update(t.Context(), record)).To(Succeed())
+	k = w.kafka()
+	k.Annotations = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(inWest, "nothing but these objects tells where the Kafka was")
 	w.collect("west")
 	w.pass()
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
