@@ -165,7 +165,13 @@ func (h *stretched) remedy() bool {
 		return h.deleteClaimsIn(ready.Message)
 	}
 	if ready != nil && strings.Contains(ready.Message, "create the KafkaNodePool again") {
-		h.createAgain(ready.Message)
+		_, pool, _ := strings.Cut(ready.Message, "of the removed KafkaNodePool ")
+		h.createAgain(pool)
+		return true
+	}
+	if ready != nil && strings.Contains(ready.Message, " was removed: create it again") {
+		_, pool, _ := strings.Cut(ready.Message, "(KafkaNodePool ")
+		h.createAgain(pool)
 		return true
 	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
@@ -181,10 +187,9 @@ func (h *stretched) remedy() bool {
 	return true
 }
 
-// createAgain creates the pool that a message misses, with the nodes that there are ConfigMaps of.
+// createAgain creates the pool that a message begins with, with the nodes that there are ConfigMaps of.
 func (h *stretched) createAgain(message string) {
-	_, name, _ := strings.Cut(message, "of the removed KafkaNodePool ")
-	name, _, _ = strings.Cut(name, " ")
+	name, _, _ := strings.Cut(message, " ")
 	var replicas int32
 	var roles []v1.ProcessRole
 	for _, s := range h.servers {
