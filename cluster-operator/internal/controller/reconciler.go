@@ -96,12 +96,11 @@ type Reconciler struct {
 // Reconcile carries out one pass over a Kafka.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	kafka := &v1.Kafka{}
-	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); err != nil {
+	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)
-		if !apierrors.IsNotFound(err) {
-			return reconcile.Result{}, err
-		}
 		return r.cleanUp(ctx, req.NamespacedName)
+	} else if err != nil {
+		return reconcile.Result{}, err
 	}
 	r.orphans.forget(req.NamespacedName)
 	if r.Selects != nil && !r.Selects(kafka.Labels) {
