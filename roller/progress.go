@@ -56,7 +56,7 @@ type Restart struct {
 	Place    string    `json:"place,omitempty"`
 	At       time.Time `json:"at"`
 	Reasons  []Reason  `json:"reasons"`
-	// behind is how many of the broker's replicas were not in sync before: as many may be out of sync after.
+	// Behind is how many of the broker's replicas were not in sync before: as many may be out of sync after.
 	Behind int `json:"behind,omitempty"`
 	// Ready is when the new instance was first seen ready.
 	Ready time.Time `json:"ready,omitzero"`

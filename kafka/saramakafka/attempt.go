@@ -116,11 +116,11 @@ func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
 type outcome int
 
 const (
-	answered   outcome = iota
-	refused            // NOT_CONTROLLER
-	failed             // try another broker
-	unanswered         // sent, no answer, and not to be sent again
-	pointless          // every broker would answer the same
+	answered   outcome = iota // or not to be sent, as the caller decided
+	refused                   // NOT_CONTROLLER
+	failed                    // try another broker
+	unanswered                // sent, no answer, and not to be sent again
+	pointless                 // every broker would answer the same
 )
 
 // attempt sends the request over one connection, after the setup of the connection.
