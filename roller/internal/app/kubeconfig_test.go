@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -85,7 +86,7 @@ func TestAFlagOfTheConnectionIsNotForThePodsOwnCluster(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	c := options.NewConnection()
 	*c.APIServer = "https://elsewhere:6443"
-	config, err := kubernetesConfig(c, func() (*rest.Config, error) { t.Fatal("the pod's own cluster is used"); return nil, nil })
+	config, err := kubernetesConfig(c, func() (*rest.Config, error) { return nil, errors.New("the pod's own cluster is used") })
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(config.Host).To(Equal("https://elsewhere:6443"))
 }

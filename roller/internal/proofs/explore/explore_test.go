@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
+
+	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/proofs/explore"
@@ -100,9 +101,8 @@ func TestARefillThatIgnoresReplicasInSyncIsFound(t *testing.T) {
 	cluster := explore.Cluster{Nodes: []roller.Roles{broker, broker, broker, broker, broker},
 		Partitions: []explore.Partition{{MinISR: 2, Replicas: ids(0, 1, 2)}, {MinISR: 1, Replicas: ids(3, 4)}}, Current: ids(2), Moves: -1,
 		MaxUnavailable: 2}
-	if broken := explore.Explore(&cluster, 0).Broken; broken != "" {
-		t.Fatal(broken)
-	}
+	g := NewWithT(t)
+	g.Expect(explore.Explore(&cluster, 0).Broken).To(BeEmpty())
 	cluster.Step = func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
 		if len(p.Restarts) > 0 {
 			seen := *s
@@ -113,9 +113,5 @@ func TestARefillThatIgnoresReplicasInSyncIsFound(t *testing.T) {
 		}
 		return roller.Step(s, p, policy)
 	}
-	broken := explore.Explore(&cluster, 0).Broken
-	t.Log(broken)
-	if !strings.HasPrefix(broken, "availability rule") {
-		t.Errorf("not found: %q", broken)
-	}
+	g.Expect(explore.Explore(&cluster, 0).Broken).To(HavePrefix("availability rule"))
 }

@@ -36,7 +36,7 @@ func TestARefilledRollIsNotLonger(t *testing.T) {
 	if os.Getenv("PROVE") == "full" {
 		seeds = 200
 	}
-	violations, made := 0, 0
+	g, violations, made := NewWithT(t), 0, 0
 	for _, times := range []struct {
 		name string
 		boot func(r *rand.Rand) time.Duration
@@ -53,14 +53,10 @@ func TestARefilledRollIsNotLonger(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 4)) // no secret depends on it
 			c := uneven(r, 9+r.IntN(12), func() time.Duration { return times.boot(r) })
 			one, err := measure(c, observe.DefaultRecall, true)
-			if err != nil {
-				t.Fatalf("%s, seed %d: %s", times.name, seed, err)
-			}
+			g.Expect(err).NotTo(HaveOccurred(), "%s, seed %d", times.name, seed)
 			c.Policy.Settle = time.Nanosecond // one batch after another
 			other, err := measure(c, observe.DefaultRecall, true)
-			if err != nil {
-				t.Fatalf("%s, seed %d: %s", times.name, seed, err)
-			}
+			g.Expect(err).NotTo(HaveOccurred(), "%s, seed %d", times.name, seed)
 			made++
 			refilled, whole = refilled+one.Took, whole+other.Took
 			if one.Took > other.Took+other.Took/100+5*time.Second { // leaves room for the times of looks
@@ -79,6 +75,7 @@ func TestARefilledRollIsNotLonger(t *testing.T) {
 // docs/decisions/refill.md: a slow broker delays only the brokers that share a partition with it.
 func TestASlowBrokerHoldsUpItsNeighboursAlone(t *testing.T) {
 	const islands, size = 5, 4
+	g := NewWithT(t)
 	roll := func(slow, settle time.Duration) (others, all time.Duration) {
 		c := Cluster{Policy: roller.DefaultPolicy()}
 		c.Policy.MaxUnavailable, c.Policy.Settle = islands*size, settle
@@ -104,12 +101,9 @@ func TestASlowBrokerHoldsUpItsNeighboursAlone(t *testing.T) {
 				}
 			}
 		}
-		if why := r.broken(); why != "" {
-			t.Fatal(why)
-		}
+		g.Expect(r.broken()).To(BeEmpty())
 		return others, r.w.now.Sub(began)
 	}
-	g := NewWithT(t)
 	alike, _ := roll(20*time.Second, 0)
 	others, all := roll(4*time.Minute, 0)
 	g.Expect(others).To(BeNumerically("~", alike, 10*time.Second))
