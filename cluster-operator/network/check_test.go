@@ -1,8 +1,9 @@
 package network_test
 
 import (
-	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
@@ -24,10 +25,13 @@ func planned(cluster, apiVersion, kind, name string) network.Object {
 	return o
 }
 
+// wantError expects an error with this text, or none if there is no text.
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
-	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-		t.Errorf("got %v, want %q", err, want)
+	if want == "" {
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	} else {
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(want)))
 	}
 }
 

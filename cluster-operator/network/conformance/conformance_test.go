@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -163,9 +164,9 @@ func TestEachTestFindsItsFault(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFault$", "-test.v")
 			cmd.Env = append(os.Environ(), "CONFORMANCE_FAULT="+name)
 			out, err := cmd.CombinedOutput()
-			if want := "--- FAIL: TestFault/" + strings.ReplaceAll(name, " ", "_"); err == nil || !strings.Contains(string(out), want) {
-				t.Errorf("the suite did not find the fault: want a line with %q, got %v\n%s", want, err, out)
-			}
+			g := NewWithT(t)
+			g.Expect(err).To(HaveOccurred(), "the suite did not find the fault")
+			g.Expect(string(out)).To(ContainSubstring("--- FAIL: TestFault/" + strings.ReplaceAll(name, " ", "_")))
 		})
 	}
 }

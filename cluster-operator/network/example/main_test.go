@@ -3,19 +3,19 @@ package main
 import (
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/conformance"
 )
 
 func TestConformance(t *testing.T) {
-	conformance.Run(t, conformance.Subject{New: func() (network.Provider,
-		error) {
+	conformance.Run(t, conformance.Subject{New: func() (network.Provider, error) {
 		return New(map[string]string{"domain": "kafka.example.com"})
 	}})
 }
 
 func TestADomainIsNeeded(t *testing.T) {
-	if _, err := New(nil); err == nil {
-		t.Error("it works without a domain")
-	}
+	_, err := New(nil)
+	NewWithT(t).Expect(err).To(HaveOccurred())
 }

@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
@@ -48,9 +48,7 @@ func start(t *testing.T, name string, settings map[string]string) *external.Prov
 	p, err := external.Start(t.Context(), external.Options{
 		Path: filepath.Join(programs, name), Settings: settings, Deadline: patience, Pause: time.Millisecond,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(p.Close)
 	return p
 }
@@ -63,37 +61,28 @@ func TestConformance(t *testing.T) {
 func TestAProgramThatIsNoProviderIsRefused(t *testing.T) {
 	for _, path := range []string{"/bin/true", filepath.Join(programs, "missing")} {
 		_, err := external.Start(t.Context(), external.Options{Path: path})
-		if err == nil || !strings.Contains(err.Error(), "start network provider "+path+":") {
-			t.Errorf("%s: got %v", path, err)
-		}
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring("start network provider " + path + ":")))
 	}
 }
 
 func TestSettingsThatAreRefused(t *testing.T) {
 	_, err := external.Start(t.Context(), external.Options{Path: filepath.Join(programs, "faulty"),
 		Settings: map[string]string{"fault": "refuse"}, Deadline: patience})
-	if want := "network provider faulty: Configure: setting fault: refuse is not a fault"; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	NewWithT(t).Expect(err).To(MatchError("network provider faulty: Configure: setting fault: refuse is not a fault"))
 }
 
 func TestAnErrorOfTheProvider(t *testing.T) {
 	_, err := start(t, "faulty", map[string]string{"fault": "fail"}).Plan(t.Context(), network.Request{})
-	if want := "network provider faulty: Plan: no plan today"; err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	NewWithT(t).Expect(err).To(MatchError("network provider faulty: Plan: no plan today"))
 }
 
 func TestACrashIsSurvived(t *testing.T) {
 	p := start(t, "faulty", map[string]string{"fault": "crash"})
 	for range 3 {
-		if _, err := p.Plan(t.Context(), network.Request{}); err == nil {
-			t.Fatal("a plan without a provider")
-		}
-		for { // until the program runs again, which the deadline of the test bounds
-			if _, err := p.Resolve(t.Context(), network.Request{}, nil); err == nil {
-				break
-			}
+		_, err := p.Plan(t.Context(), network.Request{})
+		NewWithT(t).Expect(err).To(HaveOccurred(), "there is no provider")
+		for err != nil { // until the program runs again, which the deadline of the test bounds
+			_, err = p.Resolve(t.Context(), network.Request{}, nil)
 		}
 	}
 }
@@ -110,21 +99,14 @@ func TestAProgramThatRestartsIsCheckedAgain(t *testing.T) {
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(p.Close)
-	if _, err := p.Plan(t.Context(), network.Request{}); err == nil {
-		t.Fatal("a plan without a provider")
-	}
-	for { // until the operator notices that the program is gone, which the deadline of the test bounds
-		_, err := p.Resolve(t.Context(), network.Request{}, nil)
-		if errors.Is(err, unfit) {
-			break
-		}
-		if err == nil {
-			t.Fatal("a program was used that does not fit")
-		}
+	_, err = p.Plan(t.Context(), network.Request{})
+	g.Expect(err).To(HaveOccurred(), "there is no provider")
+	for !errors.Is(err, unfit) { // until the operator notices that the program is gone, which the deadline of the test bounds
+		_, err = p.Resolve(t.Context(), network.Request{}, nil)
+		g.Expect(err).To(HaveOccurred(), "a program was used that does not fit")
 	}
 }
 
@@ -133,9 +115,8 @@ func TestMoreIsSentThanGRPCTakesByDefault(t *testing.T) {
 	large.Object.SetAPIVersion("v1")
 	large.Object.SetKind("Node")
 	large.Object.SetAnnotations(map[string]string{"large": strings.Repeat("a", 5<<20)})
-	if _, err := start(t, "faulty", nil).Resolve(t.Context(), network.Request{}, []network.Object{large}); err != nil {
-		t.Error(err)
-	}
+	_, err := start(t, "faulty", nil).Resolve(t.Context(), network.Request{}, []network.Object{large})
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 }
 
 func TestWhatNoProviderNeedsIsNotSent(t *testing.T) {
@@ -147,59 +128,47 @@ func TestWhatNoProviderNeedsIsNotSent(t *testing.T) {
 	}}}
 	before := node.Object.DeepCopy()
 	_, err := p.Resolve(t.Context(), network.Request{}, []network.Object{node})
-	if err == nil || strings.Contains(err.Error(), "managedFields") || strings.Contains(err.Error(), "images") ||
-		!strings.Contains(err.Error(), "addresses") {
-		t.Errorf("sent: %v", err)
-	}
-	if !reflect.DeepEqual(&node.Object, before) {
-		t.Errorf("it was changed to %v", node.Object)
-	}
+	g := NewWithT(t)
+	g.Expect(err).To(MatchError(And(ContainSubstring("addresses"), Not(ContainSubstring("managedFields")), Not(ContainSubstring("images")))))
+	g.Expect(&node.Object).To(Equal(before))
 }
 
 func TestAProgramThatHangsDoesNotHangTheOperator(t *testing.T) {
 	p := start(t, "faulty", map[string]string{"fault": "hang"})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := p.Plan(ctx, network.Request{}); err == nil {
-		t.Error("a plan of a program that hangs")
-	}
+	_, err := p.Plan(ctx, network.Request{})
+	NewWithT(t).Expect(err).To(HaveOccurred())
 }
 
 func TestAProgramThatHangsIsStartedAgain(t *testing.T) {
 	t.Parallel() // it waits for the default deadline
 	once := filepath.Join(t.TempDir(), "once")
-	if err := os.WriteFile(once, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g := NewWithT(t)
+	g.Expect(os.WriteFile(once, nil, 0o600)).To(Succeed())
 	p, err := external.Start(t.Context(), external.Options{
 		Path: filepath.Join(programs, "faulty"), Settings: map[string]string{"fault": "stop", "once": once}, Pause: time.Millisecond,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(p.Close)
-	if _, err := p.Plan(t.Context(), network.Request{}); err == nil || !strings.Contains(err.Error(), "no answer within 10s") {
-		t.Fatalf("got %v", err)
-	}
-	for { // until it runs again, which the deadline of the test bounds
-		if _, err := p.Plan(t.Context(), network.Request{}); err == nil {
-			break
-		}
+	_, err = p.Plan(t.Context(), network.Request{})
+	g.Expect(err).To(MatchError(ContainSubstring("no answer within 10s")))
+	for err != nil { // until it runs again, which the deadline of the test bounds
+		_, err = p.Plan(t.Context(), network.Request{})
 	}
 }
 
 func TestTheProgramSeesNothingOfTheEnvironment(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/secret")
 	about, err := start(t, "faulty", nil).Info(t.Context())
-	if err != nil || strings.Contains(about.Name, "KUBECONFIG") || strings.Contains(about.Name, "HOME=") {
-		t.Errorf("got %q, %v", about.Name, err)
-	}
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(about.Name).NotTo(Or(ContainSubstring("KUBECONFIG"), ContainSubstring("HOME=")))
 }
 
 func TestAClosedProviderStaysClosed(t *testing.T) {
 	p := start(t, "faulty", nil)
 	p.Close()
-	if _, err := p.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "was closed") {
-		t.Errorf("got %v", err)
-	}
+	_, err := p.Info(t.Context())
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("was closed")))
 }

@@ -3,10 +3,9 @@ package loadbalancer_test
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
-	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -67,46 +66,37 @@ func TestAddresses(t *testing.T) {
 		{"no Service yet", nil, "", network.Endpoint{}, "Service my-cluster-east-3-lb does not exist yet in cluster east"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
 			p, err := loadbalancer.New(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			r := one()
 			if c.known != "" {
 				r.Known = network.Endpoints{3: {"tcp-replication": {Host: c.known, Port: 9091}}}
 			}
 			got, err := p.Resolve(t.Context(), r, c.observed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Endpoints[3]["tcp-replication"] != c.want || got.Pending[3] != c.waits {
-				t.Errorf("got %+v", got)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got.Endpoints[3]["tcp-replication"]).To(Equal(c.want))
+			g.Expect(got.Pending[3]).To(Equal(c.waits))
 		})
 	}
 }
 
 func TestSettings(t *testing.T) {
+	g := NewWithT(t)
 	p, err := loadbalancer.New(map[string]string{"lbAnnotations": "example.com/internal=true, example.com/zone = a=b",
 		"loadBalancerClass": "example.com/nlb"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	objects, err := p.Plan(t.Context(), one())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	s, found := network.Find[corev1.Service](objects, "east", "Service", "my-cluster-east-3-lb")
-	want := map[string]string{"example.com/internal": "true", "example.com/zone": "a=b"}
-	if !found || !maps.Equal(s.Annotations, want) || s.Spec.LoadBalancerClass == nil || *s.Spec.LoadBalancerClass != "example.com/nlb" {
-		t.Errorf("got %+v", objects)
-	}
+	g.Expect(found).To(BeTrue(), "%+v", objects)
+	g.Expect(s.Annotations).To(Equal(map[string]string{"example.com/internal": "true", "example.com/zone": "a=b"}))
+	g.Expect(s.Spec.LoadBalancerClass).To(HaveValue(Equal("example.com/nlb")))
 	for settings, want := range map[string]string{
 		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`,
 		"kind":          "unknown setting kind: want lbAnnotations or loadBalancerClass",
 	} {
-		if _, err := loadbalancer.New(map[string]string{settings: "x"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		_, err := loadbalancer.New(map[string]string{settings: "x"})
+		g.Expect(err).To(MatchError(ContainSubstring(want)))
 	}
 }

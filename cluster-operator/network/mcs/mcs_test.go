@@ -1,10 +1,9 @@
 package mcs_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
@@ -33,39 +32,29 @@ func one(versions ...string) network.Request {
 }
 
 func TestNames(t *testing.T) {
+	g := NewWithT(t)
 	p, err := mcs.New(map[string]string{"clustersetDomain": "set.example", "requireNamespaceSameness": "true"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	r := one("multicluster.x-k8s.io/v1alpha1", "multicluster.x-k8s.io/v1beta1")
 	objects, err := p.Plan(t.Context(), r)
-	if err != nil || len(objects) != 1 || objects[0].Object.GetAPIVersion() != "multicluster.x-k8s.io/v1beta1" {
-		t.Fatalf("planned %v, %v", objects, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(objects).To(HaveLen(1))
+	g.Expect(objects[0].Object.GetAPIVersion()).To(Equal("multicluster.x-k8s.io/v1beta1"))
 	got, err := p.Resolve(t.Context(), r, objects)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := network.Endpoint{Host: "my-cluster-east-3.east.my-cluster-kafka-brokers.kafka.svc.set.example", Port: 9090}
-	if got.Endpoints[3]["tcp-ctrlplane"] != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if names := []string{"east.my-cluster-kafka-brokers.kafka.svc.set.example",
-		"my-cluster-kafka-brokers.kafka.svc.set.example"}; !slices.Equal(got.Names[3], names) {
-		t.Errorf("got names %v, want %v", got.Names[3], names)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(got.Endpoints[3]["tcp-ctrlplane"]).To(Equal(
+		network.Endpoint{Host: "my-cluster-east-3.east.my-cluster-kafka-brokers.kafka.svc.set.example", Port: 9090}))
+	g.Expect(got.Names[3]).To(Equal([]string{"east.my-cluster-kafka-brokers.kafka.svc.set.example",
+		"my-cluster-kafka-brokers.kafka.svc.set.example"}))
 }
 
 func TestWhatANodeWaitsFor(t *testing.T) {
+	g := NewWithT(t)
 	p, err := mcs.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	served := one("multicluster.x-k8s.io/v1alpha1")
 	exported, err := p.Plan(t.Context(), served)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	judge("False", "no such Service")(&exported[0])
 	for _, c := range []struct {
 		name     string
@@ -80,9 +69,9 @@ func TestWhatANodeWaitsFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := p.Resolve(t.Context(), c.request, c.observed)
-			if err != nil || got.Pending[3] != c.want {
-				t.Errorf("got %+v, %v; want %s", got, err, c.want)
-			}
+			g := NewWithT(t)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got.Pending[3]).To(Equal(c.want))
 		})
 	}
 }
@@ -91,8 +80,7 @@ func TestSettings(t *testing.T) {
 	for key, want := range map[string]string{"clustersetDomain": `"a b" is not a DNS domain`,
 		"requireNamespaceSameness": "is not supported: the namespace is the same in all clusters",
 		"domain":                   "unknown setting domain: want clustersetDomain or requireNamespaceSameness"} {
-		if _, err := mcs.New(map[string]string{key: "a b"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		_, err := mcs.New(map[string]string{key: "a b"})
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(want)))
 	}
 }

@@ -3,9 +3,9 @@ package nodeport_test
 import (
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -100,18 +100,15 @@ func TestAddressOfACluster(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
 			p, err := nodeport.New(c.settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			r := network.Request{
 				Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}},
 				Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-replication", Port: 9091}}}},
 			}
 			objects, err := p.Plan(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			for i := range objects {
 				allocate(&objects[i])
 			}
@@ -119,21 +116,17 @@ func TestAddressOfACluster(t *testing.T) {
 				r.Known = network.Endpoints{3: {"tcp-replication": {Host: c.known, Port: 31001}}}
 			}
 			got, err := p.Resolve(t.Context(), r, append(objects, c.nodes...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Endpoints[3]["tcp-replication"].Host != c.want || (c.want == "") != (got.Pending[3] != "") {
-				t.Errorf("got %+v, want host %q", got, c.want)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(got.Endpoints[3]["tcp-replication"].Host).To(Equal(c.want))
+			g.Expect(got.Pending[3] != "").To(Equal(c.want == ""), got.Pending[3])
 		})
 	}
 }
 
 func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
+	g := NewWithT(t)
 	p, err := nodeport.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	r := network.Request{
 		Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}},
 		Known: network.Endpoints{3: {"tcp-replication": {Host: "10.0.0.1", Port: 31001}}},
@@ -141,43 +134,34 @@ func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
 			Ports: []network.Port{{Name: "tcp-replication", Port: 9091}, {Name: "tcp-ctrlplane", Port: 9090}}}},
 	}
 	objects, err := p.Plan(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	s, found := network.Find[corev1.Service](objects, "east", "Service", "my-cluster-east-3-nodeport")
-	if !found || s.Spec.Ports[0].NodePort != 31001 || s.Spec.Ports[1].NodePort != 0 {
-		t.Errorf("got %+v", objects)
-	}
+	g.Expect(found).To(BeTrue(), "%+v", objects)
+	g.Expect(s.Spec.Ports).To(HaveExactElements(HaveField("NodePort", int32(31001)), HaveField("NodePort", int32(0))))
 }
 
 func TestSettings(t *testing.T) {
+	g := NewWithT(t)
 	for key, want := range map[string]string{
 		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "unknown setting",
 		"address": "unknown setting address: want nodeAddress.<cluster id>",
 	} {
-		if _, err := nodeport.New(map[string]string{key: "no host"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", key, err, want)
-		}
+		_, err := nodeport.New(map[string]string{key: "no host"})
+		g.Expect(err).To(MatchError(ContainSubstring(want)), key)
 	}
 	for _, address := range []string{"10.0.0.1", "fd00::1", "vip.example.com"} {
-		if _, err := nodeport.New(map[string]string{"nodeAddress.east": address}); err != nil {
-			t.Errorf("%s: %v", address, err)
-		}
+		_, err := nodeport.New(map[string]string{"nodeAddress.east": address})
+		g.Expect(err).NotTo(HaveOccurred(), address)
 	}
 }
 
 func TestNodesOfAClusterWithAnAddressAreNotObserved(t *testing.T) {
+	g := NewWithT(t)
 	p, err := nodeport.New(map[string]string{"nodeAddress.west": "vip.example.com", "nodeAddress.east": "10.0.0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	info, err := p.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for cluster, want := range map[string]int{"central": 1, "east": 0, "west": 0} {
-		if got := info.ObservesIn(cluster); len(got) != want {
-			t.Errorf("%s: got %v", cluster, got)
-		}
+		g.Expect(info.ObservesIn(cluster)).To(HaveLen(want), cluster)
 	}
 }
