@@ -21,9 +21,7 @@ import (
 
 func TestTheImageOfTheExporterIsTheOperatorsOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "exporter.jar")
-	if err := os.WriteFile(file, []byte("a jar"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(os.WriteFile(file, []byte("a jar"), 0o600)).To(Succeed())
 	pod := func(annotations map[string]string) *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ops", Name: identity(), Annotations: annotations},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "cluster-operator", Image: "own:1"}, {Name: "proxy", Image: "proxy:1"}}}}

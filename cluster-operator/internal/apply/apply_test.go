@@ -415,8 +415,6 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 			"app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
 		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
 	} {
-		if why := a.WhyForeign(c.o); (why == "") != c.ours {
-			t.Errorf("%s: %q", name, why)
-		}
+		NewWithT(t).Expect(a.WhyForeign(c.o) == "").To(Equal(c.ours), name)
 	}
 }

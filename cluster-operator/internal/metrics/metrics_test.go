@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/types"
@@ -55,16 +56,13 @@ strimzi_resources{kind="Kafka",namespace="ns",selector="a=b"} 2
 # TYPE strimzi_resources_paused gauge
 strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 `
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
+	g := NewWithT(t)
+	g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
 		"kafka_operators_kafka_ready",
 		"strimzi_certificate_expiration_timestamp_ms", "kafka_operators_certificate_renewal_timestamp_seconds",
 		"strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
 		"strimzi_reconciliations_locked_total", "strimzi_reconciliations_periodical_total",
-		"strimzi_resources", "strimzi_resources_paused"); err != nil {
-		t.Error(err)
-	}
+		"strimzi_resources", "strimzi_resources_paused")).To(Succeed())
 	m.Forget(two)
-	if n := testutil.CollectAndCount(m, "strimzi_resources_paused"); n != 1 {
-		t.Errorf("%d", n)
-	}
+	g.Expect(testutil.CollectAndCount(m, "strimzi_resources_paused")).To(Equal(1))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
@@ -13,10 +14,8 @@ func TestRemoteOperators(t *testing.T) {
 	m := New(registry, "")
 	compare := func(want string) {
 		t.Helper()
-		if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_remote_operator_running",
-			"kafka_operators_remote_operator_same_version"); err != nil {
-			t.Error(err)
-		}
+		NewWithT(t).Expect(testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_remote_operator_running",
+			"kafka_operators_remote_operator_same_version")).To(Succeed())
 	}
 	compare("")
 	m.ObserveRemoteOperators(map[string]RemoteOperator{

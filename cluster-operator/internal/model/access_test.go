@@ -15,9 +15,7 @@ func admits(t *testing.T, rule networkingv1.NetworkPolicyIngressRule, policy, na
 	t.Helper()
 	matches := func(s *metav1.LabelSelector, of map[string]string) bool {
 		selector, err := metav1.LabelSelectorAsSelector(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		return selector.Matches(labels.Set(of))
 	}
 	for _, peer := range rule.From {

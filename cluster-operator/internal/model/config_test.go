@@ -3,9 +3,10 @@ package model
 import (
 	"encoding/json"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
@@ -18,24 +19,18 @@ func TestAUsersConfigurationWins(t *testing.T) {
 		"both":    {"socket.connection.setup.timeout.ms": "20000", "socket.connection.setup.timeout.max.ms": "60000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := rich(t)
+			g, in := NewWithT(t), rich(t)
 			text, err := json.Marshal(own)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			var config map[string]v1.ConfigValue
-			if err := json.Unmarshal(text, &config); err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(json.Unmarshal(text, &config)).To(Succeed())
 			maps.Copy(in.Kafka.Spec.Kafka.Config, config)
 			want := maps.Clone(defaults)
 			maps.Copy(want, own)
 			for _, m := range render(t, in, nil).Manifests {
 				lines := strings.Split(m.Config.Data["server.config"], "\n")
 				for key, value := range want {
-					if !slices.Contains(lines, key+"="+value) {
-						t.Errorf("node %d does not have %s=%s", m.Node.ID, key, value)
-					}
+					g.Expect(lines).To(ContainElement(key+"="+value), "node %d", m.Node.ID)
 				}
 			}
 		})
@@ -59,17 +54,13 @@ func TestListenerConfigIsReadAsAPropertiesFile(t *testing.T) {
 		"leading space that is not to be lost": {`\ a`, `\ a`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := rich(t)
+			g, in := NewWithT(t), rich(t)
 			text, err := json.Marshal(c.value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			in.Kafka.Spec.Kafka.Listeners[0].Authentication = &v1.ListenerAuthentication{Type: v1.AuthenticationCustom,
 				ListenerConfig: map[string]v1.ConfigValue{"key": {Raw: text}}}
 			config := render(t, in, nil).Manifests[0].Config.Data["server.config"]
-			if want := "\nlistener.name.plain-9092.key=" + c.line + "\n"; !strings.Contains(config, want) {
-				t.Errorf("no line %q in\n%s", want, config)
-			}
+			g.Expect(config).To(ContainSubstring("\nlistener.name.plain-9092.key=" + c.line + "\n"))
 		})
 	}
 }
@@ -78,11 +69,8 @@ func TestValuesAreWrittenInASCII(t *testing.T) {
 	for value, want := range map[string]string{
 		" !~\\": `\ !~\\`, "User:CN=Müller": `User:CN=M\u00FCller`, "€": `\u20AC`, "😀": `\uD83D\uDE00`, "\x7f": `\u007F`,
 	} {
-		if got := escapeValue(value); got != want {
-			t.Errorf("%q is written as %s, and should be %s", value, got, want)
-		}
-		if got := unescapeValue(escapeValue(value)); got != value {
-			t.Errorf("%q is read back as %q", value, got)
-		}
+		g := NewWithT(t)
+		g.Expect(escapeValue(value)).To(Equal(want))
+		g.Expect(unescapeValue(want)).To(Equal(value))
 	}
 }

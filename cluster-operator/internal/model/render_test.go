@@ -36,19 +36,16 @@ type (
 func read[T any](t *testing.T, text []byte) *T {
 	t.Helper()
 	o := new(T)
-	if err := yaml.UnmarshalStrict(text, o); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(yaml.UnmarshalStrict(text, o)).To(Succeed())
 	return o
 }
 
 // rich returns an input with something of everything: two brokers with two disks each, a controller, and listeners of all types.
 func rich(t *testing.T) Input {
 	t.Helper()
+	g := NewWithT(t)
 	text, err := os.ReadFile(filepath.Join("testdata", "rich.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	in := Input{
 		Kafka: (*v1.Kafka)(read[strictKafka](t, text)), Pools: map[string]*v1.KafkaNodePool{}, ClusterID: "4L6g3nShT-eMCtK--X86sw",
 		Version: "4.3.1", MetadataVersion: "4.3-IV0", Metrics: "rules: [{pattern: kafka.*}]",
@@ -59,9 +56,8 @@ func rich(t *testing.T) Input {
 			ExcludedLabels: func(key string) bool { return strings.HasPrefix(key, "app.kubernetes.io/") }},
 	}
 	in.Owner = Owner(in.Kafka)
-	if text, err = os.ReadFile(filepath.Join("testdata", "pools.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	text, err = os.ReadFile(filepath.Join("testdata", "pools.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
 	for document := range bytes.SplitSeq(text, []byte("---\n")) {
 		p := (*v1.KafkaNodePool)(read[strictPool](t, document))
 		in.Pools[p.Name] = p
@@ -94,15 +90,13 @@ func richWorld(in Input) World {
 func render(t *testing.T, in Input, live map[string]Live) Result {
 	t.Helper()
 	r, err := Render(in, live)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return r
 }
 
 // TestGolden compares each object with a golden file. go test ./internal/model -run TestGolden -update writes the files.
 func TestGolden(t *testing.T) {
-	in := rich(t)
+	g, in := NewWithT(t), rich(t)
 	r := render(t, in, nil)
 	var objects []Object
 	for _, s := range Services(in) {
@@ -115,30 +109,20 @@ func TestGolden(t *testing.T) {
 	var text strings.Builder
 	for _, o := range objects {
 		document, err := yaml.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		fmt.Fprintf(&text, "---\n%s", document)
 	}
 	path := filepath.Join("testdata", "rich.golden.yaml")
 	if *update {
-		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(os.WriteFile(path, []byte(text.String()), 0o600)).To(Succeed())
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	got, lines := strings.Split(text.String(), "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(got), len(lines)) {
-		if got[i] != lines[i] {
-			t.Fatalf("line %d is\n%s\nand should be\n%s\n(-update writes the file anew)", i+1, got[i], lines[i])
-		}
+		g.Expect(got[i]).To(Equal(lines[i]), "line %d (-update writes the file anew)", i+1)
 	}
-	if len(got) != len(lines) {
-		t.Errorf("%d lines, and should be %d", len(got), len(lines))
-	}
+	g.Expect(got).To(HaveLen(len(lines)))
 }
 
 func TestEverythingThatAPodRefersToIsMade(t *testing.T) {
@@ -502,9 +486,7 @@ func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {
 func TestNoSecretInAConfigMap(t *testing.T) {
 	for _, m := range render(t, rich(t), nil).Manifests {
 		for key, text := range m.Config.Data {
-			if strings.Contains(text, "PRIVATE KEY") || strings.Contains(text, "ssl.truststore.password") {
-				t.Errorf("%s of node %d holds a secret", key, m.Node.ID)
-			}
+			NewWithT(t).Expect(text).NotTo(Or(ContainSubstring("PRIVATE KEY"), ContainSubstring("ssl.truststore.password")), key)
 		}
 	}
 }
@@ -513,9 +495,7 @@ func TestTheOperatorsOwnEnvironmentIsKept(t *testing.T) {
 	own := []corev1.EnvVar{{Name: "KAFKA_HEAP_OPTS", Value: "-Xms128M"}}
 	template := v1.ContainerTemplate{Env: []v1.ContainerEnvVar{{Name: "KAFKA_HEAP_OPTS", Value: "-Xmx1g"}, {Name: "TZ", Value: "UTC"}}}
 	want := []corev1.EnvVar{{Name: "KAFKA_HEAP_OPTS", Value: "-Xms128M"}, {Name: "TZ", Value: "UTC"}}
-	if got := withEnvironment(own, template); !slices.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
+	NewWithT(t).Expect(withEnvironment(own, template)).To(Equal(want))
 }
 
 func TestWhatATopicOperatorsPodGetsFromItsTemplate(t *testing.T) {
@@ -528,20 +508,15 @@ func TestWhatATopicOperatorsPodGetsFromItsTemplate(t *testing.T) {
 			TopicOperatorContainer: &v1.ContainerTemplate{VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/mnt/a"}}},
 		},
 	}
-	for _, o := range TopicOperator(in) {
-		d, ok := o.(*appsv1.Deployment)
-		if !ok {
-			continue
-		}
-		g, pod := NewWithT(t), d.Spec.Template.Spec
-		g.Expect(pod.Volumes).To(ConsistOf(HaveField("Name", "a")))
-		g.Expect(pod.Containers[0].VolumeMounts).To(ConsistOf(HaveField("MountPath", "/mnt/a")))
-		g.Expect(pod.DNSPolicy).To(Equal(corev1.DNSDefault))
-		g.Expect(pod.HostUsers).To(HaveValue(BeFalse()))
-		g.Expect(pod.Containers[0].StartupProbe.FailureThreshold).To(Equal(int32(12)))
-		return
-	}
-	t.Error("no Deployment")
+	g, objects := NewWithT(t), TopicOperator(in)
+	at := slices.IndexFunc(objects, func(o Object) bool { _, ok := o.(*appsv1.Deployment); return ok })
+	g.Expect(at).NotTo(Equal(-1))
+	pod := objects[at].(*appsv1.Deployment).Spec.Template.Spec
+	g.Expect(pod.Volumes).To(ConsistOf(HaveField("Name", "a")))
+	g.Expect(pod.Containers[0].VolumeMounts).To(ConsistOf(HaveField("MountPath", "/mnt/a")))
+	g.Expect(pod.DNSPolicy).To(Equal(corev1.DNSDefault))
+	g.Expect(pod.HostUsers).To(HaveValue(BeFalse()))
+	g.Expect(pod.Containers[0].StartupProbe.FailureThreshold).To(Equal(int32(12)))
 }
 
 func TestGarbageCollectionIsLoggedOnDemand(t *testing.T) {
@@ -550,9 +525,7 @@ func TestGarbageCollectionIsLoggedOnDemand(t *testing.T) {
 		defaultPerformance + " -Xlog:gc*:stdout:time": {GcLoggingEnabled: new(true)},
 		"-Xlog:gc*:stdout:time -XX:+UseZGC":           {GcLoggingEnabled: new(true), XX: map[string]string{"UseZGC": "true"}},
 	} {
-		if got := performance(jvm); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		NewWithT(t).Expect(performance(jvm)).To(Equal(want))
 	}
 }
 
@@ -563,23 +536,21 @@ func TestForbiddenKeys(t *testing.T) {
 		"controller.quorum.fetch.timeout.ms": false, "authorizer.class.name": true, "num.io.threads": false, "node.id": true,
 		"process.roles": true,
 	} {
-		if Forbidden(key, nil) != want {
-			t.Errorf("%s: %v", key, !want)
-		}
+		NewWithT(t).Expect(Forbidden(key, nil)).To(Equal(want), key)
 	}
 }
 
 func TestAdvertisedPortTemplates(t *testing.T) {
+	g := NewWithT(t)
 	for template, want := range map[string]int32{"9000 + {nodeId}": 9007, "{nodeId} * 100 + 10000": 10700, "10000-({nodeId}+3)*2": 9980,
 		"9094": 9094} {
-		if got, err := EvaluatePort(template, 7); err != nil || got != want {
-			t.Errorf("%s: %d, %v", template, got, err)
-		}
+		got, err := EvaluatePort(template, 7)
+		g.Expect(err).NotTo(HaveOccurred(), template)
+		g.Expect(got).To(Equal(want), template)
 	}
 	for _, template := range []string{"", "x", "1 +", "(1", "1)", "70000", "0", "1-2", "{nodeid}", strings.Repeat("(", 100), "99999999999"} {
-		if got, err := EvaluatePort(template, 7); err == nil {
-			t.Errorf("%s: %d", template, got)
-		}
+		_, err := EvaluatePort(template, 7)
+		g.Expect(err).To(HaveOccurred(), template)
 	}
 }
 
@@ -603,9 +574,7 @@ func TestHeap(t *testing.T) {
 		"a percentage": {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70"}}, resources: memory("2Gi"),
 			want: "-XX:MaxRAMPercentage=70"},
 	} {
-		if got := heap(c.jvm, c.resources); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		NewWithT(t).Expect(heap(c.jvm, c.resources)).To(Equal(c.want), name)
 	}
 }
 
@@ -618,9 +587,7 @@ func TestOptionsOfJava(t *testing.T) {
 			"-XX:+UseG1GC -XX:+UseNUMA -XX:-UseZGC"},
 		"unlocked before its use": {map[string]string{"A": "1", "UnlockDiagnosticVMOptions": "true"}, "-XX:+UnlockDiagnosticVMOptions -XX:A=1"},
 	} {
-		if got := performance(v1.JvmOptions{XX: c.xx}); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		NewWithT(t).Expect(performance(v1.JvmOptions{XX: c.xx})).To(Equal(c.want), name)
 	}
 }
 

@@ -318,7 +318,7 @@ func TestARejectedChangeKeepsTheClaimsThatItsUserWantsToKeep(t *testing.T) {
 			single(v1.StoragePersistentClaim, new(int32(1)), deletes), single(v1.StorageEphemeral, nil, deletes),
 			single(v1.StorageEphemeral, new(int32(1)), deletes)}
 	}
-	rejected := 0
+	g, rejected := NewWithT(t), 0
 	for _, before := range all(true) {
 		for _, wanted := range all(false) {
 			kept, refused := AcceptStorage(before, wanted, []int32{0})
@@ -328,14 +328,12 @@ func TestARejectedChangeKeepsTheClaimsThatItsUserWantsToKeep(t *testing.T) {
 			rejected++
 			for _, v := range volumesOf(kept) {
 				claim := v.claim(prefix + "-0")
-				if v.Type == v1.StoragePersistentClaim && KeepsClaim(wanted, claim, prefix) == value(v.DeleteClaim, false) {
-					t.Errorf("%s -> %s: the user wants to keep %s: %t, the node: %t", jsonOf(before), jsonOf(wanted), claim,
-						KeepsClaim(wanted, claim, prefix), !value(v.DeleteClaim, false))
+				if v.Type == v1.StoragePersistentClaim {
+					g.Expect(KeepsClaim(wanted, claim, prefix)).To(Equal(!value(v.DeleteClaim, false)), "%s -> %s: does the user want to keep %s",
+						jsonOf(before), jsonOf(wanted), claim)
 				}
 			}
 		}
 	}
-	if rejected < 10 {
-		t.Errorf("only %d changes were rejected", rejected)
-	}
+	g.Expect(rejected).To(BeNumerically(">=", 10))
 }

@@ -4,8 +4,9 @@ import (
 	"flag"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/operator/settings/settingstest"
@@ -25,40 +26,38 @@ func parse(t *testing.T, variables map[string]string) (Options, error) {
 
 func TestTheNewestVersionIsTheDefault(t *testing.T) {
 	o, err := parse(t, map[string]string{"STRIMZI_KAFKA_IMAGES": "4.9.0=a\n4.10.1=b\n 3.9.1=c"})
-	if err != nil || o.DefaultVersion() != "4.10.1" || o.Images["3.9.1"] != "c" {
-		t.Errorf("%v %v", o.Images, err)
-	}
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.DefaultVersion()).To(Equal("4.10.1"))
+	g.Expect(o.Images).To(HaveKeyWithValue("3.9.1", "c"))
 }
 
 func TestWrongSettingsAreReportedTogether(t *testing.T) {
 	_, err := parse(t, map[string]string{"STRIMZI_KAFKA_IMAGES": "4.3.1", "STRIMZI_OPERATION_TIMEOUT_MS": "soon",
 		"STRIMZI_LABELS_EXCLUSION_PATTERN": "("})
-	if err == nil {
-		t.Fatal("no error")
-	}
 	for _, want := range []string{"STRIMZI_KAFKA_IMAGES", "is not version=image", "STRIMZI_OPERATION_TIMEOUT_MS",
 		"STRIMZI_LABELS_EXCLUSION_PATTERN"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v lacks %s", err, want)
-		}
+		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(want)))
 	}
 }
 
 func TestLabelsThatAreNotCopied(t *testing.T) {
+	g := NewWithT(t)
 	for _, pattern := range []string{"", `(^app.kubernetes.io/(?!part-of).*|^kustomize.toolkit.fluxcd.io.*)`} {
 		variables := map[string]string{}
 		if pattern != "" {
 			variables["STRIMZI_LABELS_EXCLUSION_PATTERN"] = pattern
 		}
 		o, err := parse(t, variables)
-		if err != nil || !o.ExcludedLabels("app.kubernetes.io/name") || !o.ExcludedLabels("kustomize.toolkit.fluxcd.io/name") ||
-			o.ExcludedLabels("team") {
-			t.Errorf("%s: %v", pattern, err)
+		g.Expect(err).NotTo(HaveOccurred(), pattern)
+		for key, excluded := range map[string]bool{"app.kubernetes.io/name": true, "kustomize.toolkit.fluxcd.io/name": true, "team": false} {
+			g.Expect(o.ExcludedLabels(key)).To(Equal(excluded), "%s: %s", pattern, key)
 		}
 	}
 	o, err := parse(t, map[string]string{"STRIMZI_LABELS_EXCLUSION_PATTERN": "team|cost"})
-	if err != nil || !o.ExcludedLabels("team") || !o.ExcludedLabels("cost") || o.ExcludedLabels("teams") || o.ExcludedLabels("my-team") {
-		t.Errorf("a pattern matches a part of a key: %v", err)
+	g.Expect(err).NotTo(HaveOccurred())
+	for key, excluded := range map[string]bool{"team": true, "cost": true, "teams": false, "my-team": false} {
+		g.Expect(o.ExcludedLabels(key)).To(Equal(excluded), "a pattern is for a whole key: %s", key)
 	}
 }
 
@@ -68,25 +67,24 @@ func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
 		if value != "" {
 			variables["STRIMZI_ROLLER_SERVICE_ACCOUNT"] = value
 		}
-		if o, err := parse(t, variables); err != nil || o.RollerAccount != want {
-			t.Errorf("%q: %q, %v", value, o.RollerAccount, err)
-		}
+		o, err := parse(t, variables)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), value)
+		NewWithT(t).Expect(o.RollerAccount).To(Equal(want), value)
 	}
 }
 
 func TestPodSecurityProviders(t *testing.T) {
+	g := NewWithT(t)
 	for value, want := range map[string]bool{
 		"baseline": false, "io.strimzi.plugin.security.profiles.impl.BaselinePodSecurityProvider": false,
 		"restricted": true, "io.strimzi.plugin.security.profiles.impl.RestrictedPodSecurityProvider": true,
 	} {
-		if o, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": value}); err != nil || o.Restricted != want {
-			t.Errorf("%q: %t, %v", value, o.Restricted, err)
-		}
+		o, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": value})
+		g.Expect(err).NotTo(HaveOccurred(), value)
+		g.Expect(o.Restricted).To(Equal(want), value)
 	}
 	_, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": "com.example.Mine"})
-	if err == nil || !strings.Contains(err.Error(), "unknown provider: com.example.Mine") {
-		t.Error(err)
-	}
+	g.Expect(err).To(MatchError(ContainSubstring("unknown provider: com.example.Mine")))
 }
 
 func TestStrimzisImageOfTheTopicOperatorIsReported(t *testing.T) {
@@ -96,41 +94,42 @@ func TestStrimzisImageOfTheTopicOperatorIsReported(t *testing.T) {
 		_, warnings, err := Parse(nil, settings.Environment{Lookup: func(name string) (string, bool) {
 			return image, name == "STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE"
 		}})
-		if err != nil || slices.Contains(warnings, warning) != reported {
-			t.Errorf("%s: %q %v", image, warnings, err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), image)
+		NewWithT(t).Expect(slices.Contains(warnings, warning)).To(Equal(reported), "%s: %q", image, warnings)
 	}
 }
 
 func TestKafkasCanBeStretchedIfAllIsSet(t *testing.T) {
+	g := NewWithT(t)
 	all := map[string]string{
 		"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": "east.url=https://east:6443\neast.secret=east",
 		"STRIMZI_STRETCH_PLUGIN_CLASS_NAME": "io.strimzi.plugin.stretch.NodePortNetworkingProvider",
 		"STRIMZI_STRETCH_PLUGIN_CLASS_PATH": "/opt/strimzi/plugins/*",
 	}
-	if o, err := parse(t, all); err != nil || !o.Stretch.Configured() || o.Stretch.Remotes[0].ID != "east" {
-		t.Errorf("%+v %v", o.Stretch, err)
-	}
+	o, err := parse(t, all)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Stretch.Configured()).To(BeTrue())
+	g.Expect(o.Stretch.Remotes[0].ID).To(Equal("east"))
 	for missing := range all {
 		some := maps.Clone(all)
 		delete(some, missing)
 		o, warnings, err := Parse(nil, settings.Environment{Lookup: func(name string) (string, bool) { v, ok := some[name]; return v, ok }})
-		if err != nil || o.Stretch.Configured() || !strings.Contains(strings.Join(warnings, "\n"), missing+" must be set as well") {
-			t.Errorf("without %s: %+v %q %v", missing, o.Stretch, warnings, err)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), missing)
+		g.Expect(o.Stretch.Configured()).To(BeFalse(), missing)
+		g.Expect(warnings).To(ContainElement(ContainSubstring(missing + " must be set as well")))
 	}
-	if o, err := parse(t, nil); err != nil || o.Stretch.Configured() {
-		t.Errorf("%+v %v", o.Stretch, err)
-	}
+	o, err = parse(t, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Stretch.Configured()).To(BeFalse())
 	listed := maps.Clone(all)
 	listed["STRIMZI_REMOTE_KUBE_CONFIG_MAP"] = "clusters"
-	if _, err := parse(t, listed); err == nil || !strings.Contains(err.Error(), "conflicts with STRIMZI_REMOTE_KUBE_CONFIG") {
-		t.Errorf("the clusters are listed twice: %v", err)
-	}
+	_, err = parse(t, listed)
+	g.Expect(err).To(MatchError(ContainSubstring("conflicts with STRIMZI_REMOTE_KUBE_CONFIG")))
 	delete(listed, "STRIMZI_REMOTE_KUBE_CONFIG")
-	if o, err := parse(t, listed); err != nil || !o.Stretch.Configured() || o.Stretch.RemotesFrom != "clusters" {
-		t.Errorf("%+v %v", o.Stretch, err)
-	}
+	o, err = parse(t, listed)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(o.Stretch.Configured()).To(BeTrue())
+	g.Expect(o.Stretch.RemotesFrom).To(Equal("clusters"))
 }
 
 func TestWrongRemoteClusters(t *testing.T) {
@@ -149,9 +148,7 @@ func TestWrongRemoteClusters(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": "central", "STRIMZI_REMOTE_KUBE_CONFIG": text})
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "STRIMZI_REMOTE_KUBE_CONFIG") {
-				t.Errorf("%q: %v", text, err)
-			}
+			NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring(want), ContainSubstring("STRIMZI_REMOTE_KUBE_CONFIG"))))
 		})
 	}
 }
@@ -159,8 +156,10 @@ func TestWrongRemoteClusters(t *testing.T) {
 func TestTheIDOfTheCentralClusterIsChecked(t *testing.T) {
 	for text, wrong := range map[string]bool{"central": false, "": false, "a.b": true, "a b": true} {
 		_, err := parse(t, map[string]string{"STRIMZI_CENTRAL_CLUSTER_ID": text})
-		if (err != nil) != wrong || wrong && !strings.Contains(err.Error(), "STRIMZI_CENTRAL_CLUSTER_ID") {
-			t.Errorf("%q: %v", text, err)
+		if wrong {
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring("STRIMZI_CENTRAL_CLUSTER_ID")), text)
+		} else {
+			NewWithT(t).Expect(err).NotTo(HaveOccurred(), text)
 		}
 	}
 }

@@ -125,8 +125,6 @@ func TestShortCertificatesOfListenersAreReportedLater(t *testing.T) {
 		"six days, none is left": {6 * day, -time.Second, true},
 	} {
 		pair := pairOf(t, now.Add(c.left-c.validity), c.validity)
-		if got := len(choice{pair: pair, cert: pair.leaf()}.warn(Listener{}, now)) > 0; got != c.want {
-			t.Errorf("%s: reported: %v, want %v", name, got, c.want)
-		}
+		NewWithT(t).Expect(len(choice{pair: pair, cert: pair.leaf()}.warn(Listener{}, now)) > 0).To(Equal(c.want), name)
 	}
 }

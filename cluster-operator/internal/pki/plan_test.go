@@ -29,18 +29,14 @@ func running(t *testing.T, change ...func(*sim)) *sim {
 	for _, c := range change {
 		c(s)
 	}
-	if err := s.converge(s.check); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.converge(s.check)).To(Succeed())
 	return s
 }
 
 func cert(t *testing.T, secret *corev1.Secret, entry string) *x509.Certificate {
 	t.Helper()
 	certs, err := parseCerts(secret.Data[entry])
-	if err != nil {
-		t.Fatalf("%s in Secret %s: %v", entry, secret.Name, err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred(), "%s in Secret %s", entry, secret.Name)
 	return certs[0]
 }
 
@@ -531,9 +527,7 @@ func TestLabelsOfUsersOnTheCertificateOfTheCA(t *testing.T) {
 func supplied(t *testing.T) *sim {
 	s := running(t)
 	s.in.ClusterCA.Generate, s.in.ClientsCA.Generate = false, false
-	if err := s.converge(s.check); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.converge(s.check)).To(Succeed())
 	return s
 }
 

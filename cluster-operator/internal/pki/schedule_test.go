@@ -3,6 +3,8 @@ package pki
 import (
 	"testing"
 	"time"
+
+	. "github.com/onsi/gomega"
 )
 
 func at(text string) time.Time {
@@ -32,8 +34,6 @@ func TestMayRenew(t *testing.T) {
 		"never opens, last chance":            {[]string{"nonsense"}, 2 * 24 * time.Hour, true},
 	} {
 		s := parseSchedule(tc.windows)
-		if got := s.mayRenew(now, now.Add(tc.left)); got != tc.want {
-			t.Errorf("%s: mayRenew() = %t, want %t", name, got, tc.want)
-		}
+		NewWithT(t).Expect(s.mayRenew(now, now.Add(tc.left))).To(Equal(tc.want), name)
 	}
 }

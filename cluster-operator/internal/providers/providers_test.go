@@ -4,11 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestNamesOfBuiltInProviders(t *testing.T) {
+	g := NewWithT(t)
 	for name, want := range map[string]string{
 		"nodeport": "nodeport", "NodePort": "nodeport", "io.strimzi.plugin.stretch.NodePortNetworkingProvider": "nodeport",
 		"loadbalancer": "loadbalancer", "lb": "loadbalancer", "load-balancer": "loadbalancer",
@@ -16,13 +18,10 @@ func TestNamesOfBuiltInProviders(t *testing.T) {
 		"mcs": "mcs", "multicluster": "mcs", "com.example.McsNetworkingProvider": "mcs",
 	} {
 		provider, end, err := Open(t.Context(), Options{Name: name, Path: "/opt/strimzi/plugins/*", Operator: "1.0.0"})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if about, err := provider.Info(t.Context()); err != nil || about.Name != want {
-			t.Errorf("%s: got %v, %v; want %s", name, about, err, want)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		about, err := provider.Info(t.Context())
+		g.Expect(err).NotTo(HaveOccurred(), name)
+		g.Expect(about.Name).To(Equal(want), name)
 		end()
 	}
 }
@@ -30,9 +29,7 @@ func TestNamesOfBuiltInProviders(t *testing.T) {
 func TestWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, mode os.FileMode) {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, mode); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(os.WriteFile(filepath.Join(dir, name), nil, mode)).To(Succeed())
 	}
 	write("network-provider-a", 0o700)
 	write("network-provider-b", 0o600) // can't be executed
@@ -52,25 +49,22 @@ func TestWhatIsWrong(t *testing.T) {
 		{"a wrong path", Options{Name: "mcs", Path: "["}, `path "[" of network providers`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, _, err := Open(t.Context(), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
+			_, _, err := Open(t.Context(), c.o)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(c.want)))
 		})
 	}
 }
 
 func TestAProgramComesFirst(t *testing.T) {
+	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "network-provider-mcs")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../network/example").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../network/example").CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(out))
 	provider, end, err := Open(t.Context(), Options{Name: "mcs", Path: filepath.Dir(path) + "/*",
 		Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	defer end()
-	if about, err := provider.Info(t.Context()); err != nil || about.Name != "dns" {
-		t.Errorf("got %v, %v; want the provider of the program", about, err)
-	}
+	about, err := provider.Info(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(about.Name).To(Equal("dns"), "the provider of the program")
 }

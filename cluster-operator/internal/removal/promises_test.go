@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 // situation is one object and all that matters for it, as a test knows it.
@@ -240,13 +242,10 @@ func (s situation) asks(decide func(Input) Plan) bool {
 }
 
 func TestDecisionsKeepAllPromises(t *testing.T) {
+	g := NewWithT(t)
 	found, tried := violation(Decide)
-	if found != "" {
-		t.Error(found)
-	}
-	if tried < 30_000 {
-		t.Errorf("only %d situations", tried)
-	}
+	g.Expect(found).To(BeEmpty())
+	g.Expect(tried).To(BeNumerically(">=", 30_000))
 }
 
 // TestPromisesFindPlantedFaults decides by wrong facts.
@@ -299,9 +298,7 @@ func TestPromisesFindPlantedFaults(t *testing.T) {
 				lie(&in)
 				return Decide(in)
 			})
-			if found == "" {
-				t.Fatal("not found")
-			}
+			NewWithT(t).Expect(found).NotTo(BeEmpty())
 			t.Log(found)
 		})
 	}
@@ -316,9 +313,7 @@ func TestPromisesFindPlantedFaults(t *testing.T) {
 				spoil(&plan)
 				return plan
 			})
-			if found == "" {
-				t.Fatal("not found")
-			}
+			NewWithT(t).Expect(found).NotTo(BeEmpty())
 			t.Log(found)
 		})
 	}

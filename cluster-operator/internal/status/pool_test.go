@@ -1,7 +1,6 @@
 package status
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -189,8 +188,6 @@ func TestAPoolHasTheRolesOfItsNodes(t *testing.T) {
 		"a role is not there": {[]topology.Node{{Roles: single}}, roles{controller, broker}, roles{broker}},
 	} {
 		pool := &v1.KafkaNodePool{Spec: &v1.KafkaNodePoolSpec{Roles: c.wanted}}
-		if got := PoolNodes(pool, topology.Pool{Nodes: c.nodes}, "c", "id").Roles; !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
+		NewWithT(t).Expect(PoolNodes(pool, topology.Pool{Nodes: c.nodes}, "c", "id").Roles).To(Equal(c.want), name)
 	}
 }

@@ -84,9 +84,7 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		"it runs and is not ready yet": {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}, ""},
 	} {
-		if got := WaitsFor(&corev1.Pod{Status: c.status}); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		NewWithT(t).Expect(WaitsFor(&corev1.Pod{Status: c.status})).To(Equal(c.want), name)
 	}
 }
 

@@ -2,8 +2,9 @@ package topology
 
 import (
 	"math/bits"
-	"strings"
 	"testing"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestWhyNotEmpty(t *testing.T) {
@@ -40,8 +41,10 @@ func TestWhyNotEmpty(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			why := c.voters.WhyNotEmpty(0)
-			if (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
-				t.Errorf("WhyNotEmpty = %q, wanted %q", why, c.why)
+			if c.why == "" {
+				NewWithT(t).Expect(why).To(BeEmpty())
+			} else {
+				NewWithT(t).Expect(why).To(ContainSubstring(c.why))
 			}
 		})
 	}

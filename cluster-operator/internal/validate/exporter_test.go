@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
@@ -44,18 +45,13 @@ func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := checkExporter(c.config); (err == nil) != c.starts {
-				t.Errorf("checkExporter: %v", err)
-			}
+			g := NewWithT(t)
+			g.Expect(checkExporter(c.config) == nil).To(Equal(c.starts), "checkExporter")
 			file := filepath.Join(t.TempDir(), "config.yaml")
-			if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(os.WriteFile(file, []byte(c.config), 0o600)).To(Succeed())
 			out, err := exec.CommandContext(t.Context(), "java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-javaagent:"+agent+"=127.0.0.1:0:"+file,
 				"-version").CombinedOutput()
-			if (err == nil) != c.starts {
-				t.Errorf("the exporter: %v\n%s", err, out)
-			}
+			g.Expect(err == nil).To(Equal(c.starts), "the exporter: %v\n%s", err, out)
 		})
 	}
 }
@@ -63,14 +59,11 @@ func TestExporterIsJudgedAsItJudgesItself(t *testing.T) {
 // sampleRules returns the rules of config/samples/kafka-metrics.
 func sampleRules(t *testing.T) string {
 	t.Helper()
+	g := NewWithT(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "config", "samples", "kafka-metrics", "rules.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	var config corev1.ConfigMap
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(yaml.Unmarshal(text, &config)).To(Succeed())
 	return config.Data["rules.yaml"]
 }
 

@@ -105,9 +105,7 @@ func expectErrors(t *testing.T, cases []wrong) {
 func expectWarnings(t *testing.T, cases []wrong) {
 	t.Helper()
 	each(t, cases, func(r Result) []Problem {
-		if len(r.Errors) > 0 {
-			t.Errorf("errors: %v", r.Errors)
-		}
+		NewWithT(t).Expect(r.Errors).To(BeEmpty())
 		return r.Warnings
 	})
 }

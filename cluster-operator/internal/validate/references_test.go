@@ -101,9 +101,7 @@ func TestWrongAccess(t *testing.T) {
 				"Use fewer renewalDays"},
 	})
 	in := input(t, `kafka: {spec: {clusterCa: {generateCertificateAuthority: false, renewalDays: 400}}}`)
-	if got := Validate(in); len(got.Errors) > 0 {
-		t.Errorf("what the operator does not renew is not judged: %v", got.Errors)
-	}
+	NewWithT(t).Expect(Validate(in).Errors).To(BeEmpty(), "what the operator does not renew is not judged")
 }
 
 func TestMetricsAreSupportedByOneExporter(t *testing.T) {
@@ -116,12 +114,12 @@ func TestMetricsAreSupportedByOneExporter(t *testing.T) {
 			in := input(t, `kafka: {spec: {kafka: {metricsConfig: `+c.metrics+`, template: {initContainer: {}}}}}`)
 			in.Exporter = true
 			in.ConfigMaps = map[string]map[string]string{"m": {"k": `rules: [{pattern: "a(?=b)", name: $1}]`}}
-			got := Validate(in)
-			if len(got.Errors) > 0 {
-				t.Fatalf("errors: %v", got.Errors)
-			}
-			if c.warning == "" && len(got.Warnings) > 0 || c.warning != "" && (len(got.Warnings) == 0 || got.Warnings[0].Message != c.warning) {
-				t.Errorf("warnings: %v", got.Warnings)
+			g, got := NewWithT(t), Validate(in)
+			g.Expect(got.Errors).To(BeEmpty())
+			if c.warning == "" {
+				g.Expect(got.Warnings).To(BeEmpty())
+			} else {
+				g.Expect(got.Warnings).To(ContainElement(HaveField("Message", c.warning)))
 			}
 		})
 	}

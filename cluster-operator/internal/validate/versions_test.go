@@ -1,6 +1,10 @@
 package validate
 
-import "testing"
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
 
 func running(metadata string, versions ...string) func(*Input) {
 	return func(in *Input) { in.Running = &Running{Versions: versions, MetadataVersion: metadata} }
@@ -91,9 +95,8 @@ func TestGoodVersions(t *testing.T) {
 			if c.facts != nil {
 				c.facts(&in)
 			}
-			if got := Validate(in); len(got.Errors)+len(got.Warnings) > 0 {
-				t.Errorf("got %v", got)
-			}
+			got := Validate(in)
+			NewWithT(t).Expect(append(got.Errors, got.Warnings...)).To(BeEmpty())
 		})
 	}
 }
