@@ -3,7 +3,8 @@ package ownership
 import (
 	"cmp"
 	"fmt"
-	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -171,17 +172,10 @@ func leftByPolicy(o Object) topic.Refusal {
 		Message: "Topic '" + o.Topic() + "' stays in Kafka: the namespace policy does not allow namespace '" + o.Key.Namespace + "' to delete it"}
 }
 
-// maxNamed bounds how many rivals a message names; a status must stay small.
-const maxNamed = 20
-
 func names(rivals []Claimant) string {
-	list := make([]string, 0, len(rivals))
+	keys := make([]types.NamespacedName, len(rivals))
 	for i, c := range rivals {
-		if i == maxNamed {
-			list = append(list, fmt.Sprintf("and %d more", len(rivals)-maxNamed))
-			break
-		}
-		list = append(list, c.Key.String())
+		keys[i] = c.Key
 	}
-	return strings.Join(list, ", ")
+	return topic.List(keys)
 }

@@ -150,27 +150,20 @@ func (a Actual) listReplicas(partitions []int32) string {
 	}
 	parts := make([]string, len(counts))
 	for i, n := range counts {
-		parts[i] = fmt.Sprintf("partitions %s have %d replicas", listIndexes(groups[n]), n)
+		parts[i] = fmt.Sprintf("partitions [%s] have %d replicas", List(groups[n]), n)
 	}
 	return strings.Join(parts, ", ")
 }
 
-// maxListed bounds how many partitions a message names; a status must stay small.
-const maxListed = 20
-
-func listIndexes(indexes []int32) string {
-	var b strings.Builder
-	b.WriteByte('[')
-	for i, index := range indexes {
-		if i == maxListed {
-			fmt.Fprintf(&b, ", and %d more", len(indexes)-maxListed)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprint(&b, index)
+// List lists the first of many items for a message, and counts the others; a status must stay small.
+func List[T any](items []T) string {
+	const most = 20
+	var words []string
+	for _, item := range items[:min(most, len(items))] {
+		words = append(words, fmt.Sprint(item))
 	}
-	b.WriteByte(']')
-	return b.String()
+	if more := len(items) - most; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
 }
