@@ -14,9 +14,8 @@ import (
 func topicFrom(t testing.TB, spec string) *v1.KafkaTopic {
 	t.Helper()
 	kt := &v1.KafkaTopic{}
-	if err := json.Unmarshal([]byte(`{"metadata":{"name":"orders","namespace":"ns","generation":3},"spec":`+spec+`}`), kt); err != nil {
-		t.Fatal(err)
-	}
+	text := `{"metadata":{"name":"orders","namespace":"ns","generation":3},"spec":` + spec + `}`
+	NewWithT(t).Expect(json.Unmarshal([]byte(text), kt)).To(Succeed())
 	return kt
 }
 
