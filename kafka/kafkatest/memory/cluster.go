@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -151,50 +150,6 @@ func (c *Cluster) Calls() []Call {
 
 // ClusterID returns the cluster's id.
 func (c *Cluster) ClusterID() string { return c.options.ClusterID }
-
-// StartReassignment starts to move a partition. The reassignment stays in progress until FinishReassignment.
-func (c *Cluster) StartReassignment(name string, index int32, target []int32) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.state.topics[name]
-	if t == nil || index < 0 || int(index) >= len(t.Partitions) {
-		return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
-	}
-	present := t.Partitions[index].Replicas
-	move := kafka.Reassignment{Replicas: slices.Clone(target)}
-	for _, id := range present {
-		if !slices.Contains(target, id) {
-			move.Removing = append(move.Removing, id)
-			move.Replicas = append(move.Replicas, id)
-		}
-	}
-	for _, id := range target {
-		if !slices.Contains(c.registered(), id) {
-			return kafka.NewError(kafka.CodeInvalidReplicaAssignment, fmt.Sprintf("There is no broker %d.", id))
-		}
-		if !slices.Contains(present, id) {
-			move.Adding = append(move.Adding, id)
-		}
-	}
-	c.state.moves[kafka.TopicPartition{Topic: name, Partition: index}] = move
-	c.state.put(t.with(func(t *topic) { t.Partitions[index].Replicas = slices.Clone(move.Replicas) }))
-	return nil
-}
-
-// FinishReassignment completes a move, if there is one.
-func (c *Cluster) FinishReassignment(name string, index int32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := kafka.TopicPartition{Topic: name, Partition: index}
-	move, ok := c.state.moves[key]
-	if !ok {
-		return
-	}
-	delete(c.state.moves, key)
-	c.state.put(c.state.topics[name].with(func(t *topic) {
-		t.Partitions[index] = partition(index, move.Target())
-	}))
-}
 
 // Client returns a client of the cluster for a principal, such as User:alice. observe may be nil; it is called as
 // kafka.Config.ObserveRequest documents, with no time taken.

@@ -215,34 +215,6 @@ func TestACallEndsWhereItBegan(t *testing.T) {
 	}
 }
 
-func TestReassignments(t *testing.T) {
-	c := memory.New(memory.Options{Brokers: 4, DefaultReplicationFactor: 2})
-	create(t, c, "a", "b") // on brokers 0 and 1
-	a := c.Client("User:test", nil)
-	if err := c.StartReassignment("a", 0, []int32{2, 1}); err != nil {
-		t.Fatal(err)
-	}
-	key := kafka.TopicPartition{Topic: "a"}
-	for _, topics := range [][]string{nil, {"a", "b"}} {
-		moves, err := a.ListReassignments(t.Context(), topics)
-		want := kafka.Reassignment{Replicas: []int32{2, 1, 0}, Adding: []int32{2}, Removing: []int32{0}}
-		if err != nil || len(moves) != 1 || !reflect.DeepEqual(moves[key], want) {
-			t.Errorf("got %v, %v", moves, err)
-		}
-	}
-	if moves, err := a.ListReassignments(t.Context(), []string{"b"}); err != nil || len(moves) != 0 {
-		t.Errorf("got %v, %v", moves, err)
-	}
-	c.FinishReassignment("a", 0)
-	described, err := a.DescribeTopics(t.Context(), []string{"a"})
-	if err != nil || !reflect.DeepEqual(described["a"].Topic.Partitions[0].Replicas, []int32{2, 1}) {
-		t.Errorf("got %v, %v", described, err)
-	}
-	if err := c.StartReassignment("a", 0, []int32{9}); err == nil {
-		t.Error("a broker that does not exist was accepted")
-	}
-}
-
 func TestTheLogOfCalls(t *testing.T) {
 	c := memory.New(memory.Options{KeepCalls: 2})
 	create(t, c, "a")

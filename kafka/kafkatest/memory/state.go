@@ -20,7 +20,6 @@ type state struct {
 	topics     map[string]*topic
 	ids        map[kafka.TopicID]*topic
 	collations map[string]string // rules.Collation of a name to the name
-	moves      map[kafka.TopicPartition]kafka.Reassignment
 	nodes      rules.NodeConfigs
 	away       map[int32]bool // nodes that don't answer; of these, brokers are fenced
 	// unregistered are the brokers that UnregisterBroker removed.
@@ -33,15 +32,15 @@ type state struct {
 func newState() state {
 	return state{
 		topics: map[string]*topic{}, ids: map[kafka.TopicID]*topic{},
-		collations: map[string]string{}, moves: map[kafka.TopicPartition]kafka.Reassignment{},
-		away: map[int32]bool{}, unregistered: map[int32]bool{}, features: rules.Features(),
+		collations: map[string]string{},
+		away:       map[int32]bool{}, unregistered: map[int32]bool{}, features: rules.Features(),
 	}
 }
 
 func (s *state) clone() state {
 	return state{
 		topics: maps.Clone(s.topics), ids: maps.Clone(s.ids), collations: maps.Clone(s.collations),
-		moves: maps.Clone(s.moves), nodes: s.nodes, away: maps.Clone(s.away), created: s.created,
+		nodes: s.nodes, away: maps.Clone(s.away), created: s.created,
 		unregistered: maps.Clone(s.unregistered), features: s.features, epoch: s.epoch,
 	}
 }
@@ -57,9 +56,6 @@ func (s *state) remove(t *topic) {
 	delete(s.topics, t.Name)
 	delete(s.ids, t.ID)
 	delete(s.collations, rules.Collation(t.Name))
-	for i := range t.Partitions {
-		delete(s.moves, kafka.TopicPartition{Topic: t.Name, Partition: t.Partitions[i].Index})
-	}
 }
 
 // nextID returns an unused id: the topic's number, after a mark that distinguishes such ids from real ones.
