@@ -139,11 +139,6 @@ func (c *Cluster) RESTConfig() *rest.Config {
 // Close.
 func (c *Cluster) Kubeconfig() string { return c.lab.path("kubeconfigs", c.name) }
 
-// PodKubeconfig returns the content of a kubeconfig of an administrator, for pods of this and of other clusters.
-func (c *Cluster) PodKubeconfig() ([]byte, error) {
-	return kubeconfig(c.name, c.apiServer(), c.authority.pem.certificate, c.admin)
-}
-
 // LoadImages imports image archives into all nodes, which must have power.
 func (c *Cluster) LoadImages(archives ...string) error {
 	var imports errgroup.Group

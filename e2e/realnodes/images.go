@@ -8,6 +8,3 @@ import "github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/stock"
 // on PATH, bash, and busybox's tools. It runs as user 1000. Pods must not pull it: with a tag other than latest, Kubernetes does not by
 // default.
 const KafkaImage = stock.Kafka
-
-// PreviousKafkaImage is the same image with the previous version of Kafka, for upgrades.
-const PreviousKafkaImage = stock.PreviousKafka
