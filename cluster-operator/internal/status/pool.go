@@ -33,7 +33,7 @@ func Pool(in Input, pool *v1.KafkaNodePool, lost *Problem) v1.KafkaNodePoolStatu
 	}
 	conditions := append([]v1.Condition{poolReadiness(in, pool.Name, lost)}, stalled(in)...)
 	concerned := slices.DeleteFunc(slices.Clone(in.Warnings), func(w Problem) bool { return w.Pool != pool.Name })
-	s.Conditions = Stamp(append(conditions, warnings(concerned)...), pool.Status.Conditions, in.Now)
+	s.Conditions = stamp(append(conditions, warnings(concerned)...), pool.Status.Conditions, in.Now)
 	return s
 }
 

@@ -114,7 +114,7 @@ func Of(in Input) v1.KafkaStatus {
 				strings.Join(in.Pending, ", "))})
 	}
 	conditions = append(conditions, warnings(in.Warnings)...)
-	s.Conditions = Stamp(conditions, in.Kafka.Status.Conditions, in.Now)
+	s.Conditions = stamp(conditions, in.Kafka.Status.Conditions, in.Now)
 	if NodesConverged(in) {
 		s.KafkaVersion, s.KafkaMetadataVersion = in.Version, in.MetadataVersion
 	}
@@ -340,8 +340,8 @@ func renewListeners(listeners []v1.ListenerStatus, in Input) {
 	}
 }
 
-// Stamp sets when each condition last changed its status.
-func Stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
+// stamp sets when each condition last changed its status.
+func stamp(conditions, before []v1.Condition, now time.Time) []v1.Condition {
 	for i := range conditions {
 		conditions[i].LastTransitionTime = conditions[i].TransitionTime(before, now)
 	}
@@ -364,5 +364,5 @@ func paused(before []v1.Condition, now time.Time) []v1.Condition {
 			conditions = append(conditions, c)
 		}
 	}
-	return Stamp(append(conditions, v1.Condition{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}), before, now)
+	return stamp(append(conditions, v1.Condition{Type: v1.ConditionReconciliationPaused, Status: v1.ConditionTrue}), before, now)
 }
