@@ -56,8 +56,8 @@ type Shape struct {
 	Places int
 }
 
-// RandomShape returns a small shape for a random history.
-func RandomShape(r *rand.Rand) Shape {
+// randomShape returns a small shape for a random history.
+func randomShape(r *rand.Rand) Shape {
 	s := Shape{Nodes: 1 + r.IntN(8), Partitions: 1 + r.IntN(6), Combined: r.IntN(3) == 0, Controllers: []int{0, 1, 2, 3, 3, 3, 5}[r.IntN(7)],
 		Racks: r.IntN(4), Aware: r.IntN(2) == 0}
 	if r.IntN(20) == 0 {
@@ -69,8 +69,8 @@ func RandomShape(r *rand.Rand) Shape {
 	return s
 }
 
-// RandomCluster returns a random cluster of a shape.
-func RandomCluster(r *rand.Rand, s Shape) Cluster {
+// randomCluster returns a random cluster of a shape.
+func randomCluster(r *rand.Rand, s Shape) Cluster {
 	c := Cluster{Policy: randomPolicy(r), Old: r.IntN(3) == 0}
 	controllers := s.Controllers
 	if s.Combined {

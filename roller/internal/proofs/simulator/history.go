@@ -92,7 +92,7 @@ func stepKinds() []stepKind {
 // RandomHistory returns the history of a seed.
 func RandomHistory(seed uint64) History {
 	r := rand.New(rand.NewPCG(seed, 2)) // no secret depends on it
-	return randomHistory(r, RandomShape(r), 30+r.IntN(170))
+	return randomHistory(r, randomShape(r), 30+r.IntN(170))
 }
 
 // LargeHistory returns the history of a seed with this many brokers over three racks, and some controllers.
@@ -105,7 +105,7 @@ func LargeHistory(seed uint64, brokers int) History {
 }
 
 func randomHistory(r *rand.Rand, s Shape, steps int) History {
-	h := History{Cluster: RandomCluster(r, s)}
+	h := History{Cluster: randomCluster(r, s)}
 	faults := r.IntN(5) > 0
 	for range steps {
 		h.Steps = append(h.Steps, randomStep(r, faults, len(h.Cluster.Nodes)))
