@@ -146,7 +146,7 @@ func (c *Cluster) LoadImages(archives ...string) error {
 		imports.Go(func() error {
 			var errs []error
 			for _, archive := range archives {
-				errs = append(errs, n.LoadImage(archive))
+				errs = append(errs, n.loadImage(archive))
 			}
 			return errors.Join(errs...)
 		})

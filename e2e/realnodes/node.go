@@ -144,8 +144,8 @@ func (n *Node) Stop(c Component) error { return n.request(nodespec.Stop, string(
 // Start starts a component that was stopped.
 func (n *Node) Start(c Component) error { return n.request(nodespec.Start, string(c)) }
 
-// LoadImage imports an image archive into the node's container runtime.
-func (n *Node) LoadImage(archive string) error {
+// loadImage imports an image archive into the node's container runtime.
+func (n *Node) loadImage(archive string) error {
 	archive, err := filepath.Abs(archive)
 	if err != nil {
 		return err
