@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,20 +58,15 @@ func (p *pass) checkUnusedVolumes() error {
 // claimsIn lists claims for a message.
 func claimsIn(names []string) string { return "PersistentVolumeClaims " + listOf(names, 10) }
 
-// listOf lists names for a message, and counts those beyond a maximum.
+// listOf lists names in order for a message, and counts those beyond a maximum.
 func listOf(names []string, most int) string {
-	slices.Sort(names)
-	text := strings.Join(names[:min(most, len(names))], ", ")
-	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return topology.List(slices.Sorted(slices.Values(names)), most)
 }
 
 // unusedVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
 func (p *pass) unusedVolumes() unusedVolumes {
 	unused := unusedVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{},
-		poolless: p.poolless()}
+		poolless: map[string][]string{}}
 	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
 	for _, n := range p.known() {
 		runs[n.Pool] = true
@@ -80,7 +74,8 @@ func (p *pass) unusedVolumes() unusedVolumes {
 	earlier := func(claim *corev1.PersistentVolumeClaim, pool string) bool {
 		return !runs[pool] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
 	}
-	for _, n := range p.input.Topology.Nodes() {
+	nodes := p.input.Topology.Nodes()
+	for _, n := range nodes {
 		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
 		if exists[n.ID] || pool == nil || s == nil {
 			continue
@@ -97,28 +92,15 @@ func (p *pass) unusedVolumes() unusedVolumes {
 		for _, name := range s.needed {
 			claim := s.facts.Claim(name)
 			pool := claim.Labels[podset.LabelPoolName]
-			if p.input.Pools[pool] != nil && earlier(claim, pool) && !wanted[p.podOf(claim)] {
+			switch hasPool := p.input.Pools[pool] != nil; {
+			case hasPool && earlier(claim, pool) && !wanted[p.podOf(claim)]:
 				unused.idle[pool] = append(unused.idle[pool], name)
+			case !hasPool && len(runs) == 0 && len(nodes) > 0: // after the first nodes are made, it is of a node that left
+				unused.poolless[pool] = append(unused.poolless[pool], name)
 			}
 		}
 	}
 	return unused
-}
-
-// poolless returns the claims of pools that do not exist, by pool, before the first nodes are made. Later, they are of nodes that left.
-func (p *pass) poolless() map[string][]string {
-	claims := map[string][]string{}
-	if len(p.known()) > 0 || len(p.input.Topology.Nodes()) == 0 {
-		return claims
-	}
-	for _, s := range p.sites {
-		for _, name := range s.needed {
-			if pool := s.facts.Claim(name).Labels[podset.LabelPoolName]; p.input.Pools[pool] == nil {
-				claims[pool] = append(claims[pool], name)
-			}
-		}
-	}
-	return claims
 }
 
 // wantedPods returns the names of the pods of the wanted nodes.

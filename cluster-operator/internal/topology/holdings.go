@@ -38,7 +38,7 @@ func (h *Holdings) WhyKept(id int32) string {
 	switch {
 	case len(hidden) > 0:
 		return fmt.Sprintf("broker %d holds %d replicas of partitions, some of topics that the operator may not describe (%s): grant %s "+
-			"Describe on all topics and move the replicas to other brokers first, or %s", id, replicas, some(hidden), principal, orForce)
+			"Describe on all topics and move the replicas to other brokers first, or %s", id, replicas, List(hidden, 3), principal, orForce)
 	case replicas > 0:
 		return fmt.Sprintf("broker %d holds %d replicas of partitions: move them to other brokers first, or %s", id, replicas, orForce)
 	case reported:
@@ -49,7 +49,7 @@ func (h *Holdings) WhyKept(id int32) string {
 	for _, other := range slices.Sorted(maps.Keys(h.Hidden)) {
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because it does not report its log directories (%s), and broker %d "+
 			"holds replicas of topics that the operator may not describe (%s): grant %s Describe on all topics, or %s", id, why, other,
-			some(h.Hidden[other]), principal, orForce)
+			List(h.Hidden[other], 3), principal, orForce)
 	}
 	for _, other := range slices.Sorted(maps.Keys(h.Unheard)) {
 		return fmt.Sprintf("it is unknown which partitions broker %d holds, because it does not report its log directories (%s), nor does "+
@@ -62,12 +62,11 @@ func (h *Holdings) WhyKept(id int32) string {
 // principal is how Kafka names the operator.
 const principal = "User:CN=cluster-operator,O=io.strimzi"
 
-// some names the first of many topics.
-func some(topics []string) string {
-	const most = 3
-	names := strings.Join(topics[:min(most, len(topics))], ", ")
-	if more := len(topics) - most; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
+// List lists names for a message, and counts those beyond a maximum.
+func List(names []string, most int) string {
+	text := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return names
+	return text
 }
