@@ -32,7 +32,7 @@ const listedIndex = "spec.pods.name"
 
 // SetupWithManager makes the manager run the reconciler. It watches StrimziPodSets and pods.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, options controller.Options) error {
-	options.RateLimiter = retries()
+	options.RateLimiter = Retries(LongestRetry)
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &core.StrimziPodSet{}, listedIndex, listedNames); err != nil {
 		return fmt.Errorf("index StrimziPodSets by their pods: %w", err)
 	}
@@ -43,15 +43,12 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Complete(r)
 }
 
-// A set whose pods can't be created is tried again after firstRetry, and then ever later, but not later than after longestRetry: nothing
-// reports that a quota has room again, or that a webhook answers.
-const (
-	firstRetry   = 5 * time.Millisecond
-	longestRetry = 30 * time.Second
-)
+// LongestRetry bounds the pause before what failed is tried again: nothing reports that a quota has room again, or that a webhook answers.
+const LongestRetry = 30 * time.Second
 
-func retries() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, longestRetry)
+// Retries says after how long what failed is tried again: soon, and then ever later, but not later than after longest.
+func Retries(longest time.Duration) workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](5*time.Millisecond, longest)
 }
 
 // listedNames are the names of the pods that a set lists.

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAPodThatCouldNotBeCreatedIsTriedAgainSoon(t *testing.T) {
-	limiter, last := retries(), time.Duration(0)
+	limiter, last := Retries(LongestRetry), time.Duration(0)
 	for range 40 {
 		last = limiter.When(reconcile.Request{})
 	}

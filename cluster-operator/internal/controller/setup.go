@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -86,15 +85,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) (controller
 	return b.Build(r)
 }
 
-// A pass that failed is repeated after firstRetry, and then ever later, but not later than after longestRetry.
-const (
-	firstRetry   = 5 * time.Millisecond
-	longestRetry = 30 * time.Second
-)
-
 // retries says after how long a pass that failed is repeated: never later than one that did not.
 func (r *Reconciler) retries() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, min(longestRetry, r.Interval))
+	return podset.Retries(min(podset.LongestRetry, r.Interval))
 }
 
 // ofCluster returns the Kafka that an object's label names.
