@@ -35,11 +35,10 @@ func (sc *scene) steps(n int) []roller.NodeID {
 	return sc.restarts[before:]
 }
 
-func (sc *scene) ready(nodes ...roller.NodeID) *scene {
+func (sc *scene) ready(nodes ...roller.NodeID) {
 	for _, id := range nodes {
 		sc.node(id).Ready = roller.Known(true)
 	}
-	return sc
 }
 
 // docs/decisions/refill.md: a broker that shares no partition with the ones that are down does not wait for them.
