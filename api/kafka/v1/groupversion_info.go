@@ -18,11 +18,6 @@ var SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
 // AddToScheme registers this package's kinds with a scheme.
 var AddToScheme = SchemeBuilder.AddToScheme
 
-// Resource qualifies a resource name, as errors about a resource need it, with this package's group.
-func Resource(resource string) schema.GroupResource {
-	return GroupVersion.WithResource(resource).GroupResource()
-}
-
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion, &Kafka{}, &KafkaList{}, &KafkaNodePool{}, &KafkaNodePoolList{}, &KafkaTopic{}, &KafkaTopicList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
