@@ -33,26 +33,26 @@ func TestInstall(t *testing.T) {
 		{verb: "create", resource: "kafkatopics", namespace: installNamespace},
 		{verb: "get", resource: "kafkatopics/status", namespace: installNamespace},
 		{verb: "delete", resource: "kafkatopics", namespace: installNamespace},
-		{verb: "get", group: core, resource: "secrets", namespace: installNamespace},
-		{verb: "list", group: core, resource: "secrets", namespace: installNamespace},
-		{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: other},
+		{verb: "get", group: coreGroup, resource: "secrets", namespace: installNamespace},
+		{verb: "list", group: coreGroup, resource: "secrets", namespace: installNamespace},
+		{verb: "get", group: coreGroup, resource: "secrets", name: caSecret, namespace: other},
 	}
 	cases := []struct {
 		folder string
 		more   []review
 	}{
 		{folder: "topic-operator/default", more: []review{
-			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace},
+			{verb: "get", group: coreGroup, resource: "secrets", name: caSecret, namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},
 		{folder: "topic-operator/overlays/example", more: []review{
-			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace},
+			{verb: "get", group: coreGroup, resource: "secrets", name: caSecret, namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},
 		{folder: "topic-operator/overlays/tls", more: []review{
-			{verb: "get", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
-			{verb: "watch", group: core, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
-			{verb: "get", group: core, resource: "secrets", name: "another", namespace: installNamespace},
+			{verb: "get", group: coreGroup, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
+			{verb: "watch", group: coreGroup, resource: "secrets", name: caSecret, namespace: installNamespace, allowed: true},
+			{verb: "get", group: coreGroup, resource: "secrets", name: "another", namespace: installNamespace},
 			{verb: "watch", resource: "kafkatopics", namespace: other},
 		}},
 		{folder: "topic-operator/overlays/all-namespaces", more: []review{
@@ -142,8 +142,8 @@ func admitPod(t *testing.T, s *server) {
 	}
 }
 
-// core stands for the core group: a review without a group is about our own group.
-const core = "core"
+// coreGroup stands for the core group: a review without a group is about our own group.
+const coreGroup = "core"
 
 // review is an access review for the operator's account.
 type review struct {
@@ -158,7 +158,7 @@ func (r review) ask(t *testing.T, s *server) bool {
 	}
 	switch r.group {
 	case "":
-	case core:
+	case coreGroup:
 		attributes.Group = ""
 	default:
 		attributes.Group = r.group

@@ -37,7 +37,7 @@ var _ = Describe("The list of alterable configurations", func() {
 	})
 
 	It("shouldReconcileAndWarnWithThrottleConfigInKube: applied, with a warning for each, until the keys are removed", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.create("t", config("leader.replication.throttled.replicas", `"0:0"`), config("follower.replication.throttled.replicas", `"0:0"`))
 		s.readyWith(kt,
 			"Property follower.replication.throttled.replicas may conflict with throttled rebalances",

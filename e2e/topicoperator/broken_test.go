@@ -50,14 +50,14 @@ var _ = Describe("Objects that can't be carried out", func() {
 	})
 
 	It("are told of in an Event also if there is more to say than an Event holds", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.create("t", config("retention.ms", `{"a": "`+strings.Repeat("b", 5000)+`"}`))
 		s.refused(kt, "InternalError", "Invalid value for topic config 'retention.ms': ")
 		Eventually(s.events).WithArguments(kt).Should(ContainElement(And(HavePrefix("Warning InternalError: Invalid value"), HaveSuffix("b..."))))
 	})
 
 	It("too many partitions for Kafka are one object's problem", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		bad := s.create("huge", partitions(2_000_000))
 		s.createAll(20, label("good", "yes"))
 		s.goodOnesReady(20)
@@ -95,7 +95,7 @@ var _ = Describe("Objects that others work on at the same time", func() {
 
 	It("may vanish in the middle of a pass in the mode with finalizers", func() {
 		const n = 30
-		s := stage(core())
+		s := stage(coreOperator())
 		each(n, func(i int) {
 			defer GinkgoRecover()
 			kt := s.create(name("gone", i))
@@ -109,7 +109,7 @@ var _ = Describe("Objects that others work on at the same time", func() {
 
 	It("are ready in the end although somebody writes to them all the time (409)", func() {
 		const n = 10
-		s := stage(core())
+		s := stage(coreOperator())
 		hammering, stop := context.WithCancel(ctx)
 		defer stop()
 		conflicts := s.metric("rest_client_requests_total", `code="409"`)

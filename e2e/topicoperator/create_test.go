@@ -11,7 +11,7 @@ import (
 
 var _ = Describe("A new KafkaTopic", func() {
 	var s *scene
-	BeforeEach(func() { s = stage(core()) })
+	BeforeEach(func() { s = stage(coreOperator()) })
 
 	It("shouldCreateTopicInKafkaWhenManagedTopicCreatedInKube: the topic is as asked for, and the status says so", func() {
 		kt := s.created("orders", partitions(3), config("retention.ms", `3600000`))
@@ -181,13 +181,13 @@ var _ = Describe("A KafkaTopic for an existing topic", func() {
 	}
 
 	DescribeTable("is content with what it does not name",
-		func(without change) { existing(stage(core()), without) },
+		func(without change) { existing(stage(coreOperator()), without) },
 		Entry("shouldReconcileKafkaTopicWithoutPartitions", change(func(kt *v1.KafkaTopic) { kt.Spec.Partitions = nil })),
 		Entry("shouldReconcileKafkaTopicWithoutReplicas", change(func(kt *v1.KafkaTopic) { kt.Spec.Replicas = nil })),
 	)
 
 	It("shouldReconcileKafkaTopicWithEmptySpec", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.topic("t", emptySpec)
 		id := main.make(kt.Name, 3, nil)
 		Expect(k8s.Create(ctx, kt)).To(Succeed())

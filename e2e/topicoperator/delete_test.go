@@ -7,7 +7,7 @@ import (
 
 var _ = Describe("A deleted KafkaTopic", func() {
 	It("shouldDeleteTopicFromKafkaWhenManagedTopicDeletedFromKube", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.created("t")
 		s.deleted(kt)
 		Eventually(main.exists).WithArguments(kt.Name).Should(BeFalse())
@@ -15,7 +15,7 @@ var _ = Describe("A deleted KafkaTopic", func() {
 	})
 
 	It("goes although its topic is gone already", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.created("t")
 		main.remove(kt.Name)
 		s.deleted(kt)
@@ -30,7 +30,7 @@ var _ = Describe("A deleted KafkaTopic", func() {
 	})
 
 	It("shouldNotDeleteTopicFromKafkaWhenUnmanagedTopicDeletedFromKube: the object goes, the topic stays", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.created("t")
 		s.update(kt, unmanaged())
 		s.expectConditions(kt, "Unmanaged=True")
@@ -91,7 +91,7 @@ const autoCreate = "It is recommended that auto.create.topics.enable is set to '
 
 var _ = Describe("The review of the brokers' configuration", func() {
 	It("shouldLogWarningIfAutoCreateTopicsIsEnabled", func() {
-		Eventually(core().logged).WithArguments("level=WARN", autoCreate).Should(BeTrue())
+		Eventually(coreOperator().logged).WithArguments("level=WARN", autoCreate).Should(BeTrue())
 	})
 
 	It("says nothing where topics are not created automatically", func() {

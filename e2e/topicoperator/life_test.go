@@ -8,7 +8,7 @@ import (
 // Strimzi's system tests of topics (TopicST), with real programs.
 var _ = Describe("In the life of a topic", func() {
 	It("create-delete-create, ten times under one name: each time there is a new topic", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		seen := map[string]bool{}
 		for range 10 {
 			kt := s.created("t", partitions(3), config("retention.ms", `1000000`))
@@ -21,7 +21,7 @@ var _ = Describe("In the life of a topic", func() {
 	})
 
 	It("create-delete-create without waiting in between: the last one wins", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		last := ""
 		for range 10 {
 			kt := s.created("t")
@@ -35,7 +35,7 @@ var _ = Describe("In the life of a topic", func() {
 	})
 
 	It("a new object after an unsupported change: the operator has not lost its way", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.created("t", partitions(3))
 		s.update(kt, partitions(1))
 		s.refused(kt, "NotSupported", "Decrease of spec.partitions")
@@ -46,7 +46,7 @@ var _ = Describe("In the life of a topic", func() {
 	})
 
 	It("more replicas than brokers are refused, and a later number is taken", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.create("t", replicas(3))
 		s.refused(kt, "KafkaError", "InvalidReplicationFactorException: ")
 		s.update(kt, replicas(1))
@@ -54,7 +54,7 @@ var _ = Describe("In the life of a topic", func() {
 	})
 
 	It("a min.insync.replicas that Kafka does not know as a number is refused on creation and on change", func() {
-		s := stage(core())
+		s := stage(coreOperator())
 		kt := s.create("new", config("min.insync.replicas", `0`))
 		s.refused(kt, "KafkaError", "InvalidConfigurationException: ")
 		Expect(main.exists(kt.Name)).To(BeFalse())
@@ -71,11 +71,11 @@ var _ = Describe("In the life of a topic", func() {
 		s := stageIn(startOperator(setup{name: "unselective", namespaces: namespace}), namespace)
 		kt := s.created("t")
 		Expect(kt.Labels).To(BeEmpty())
-		other := stageIn(core(), newNamespace())
+		other := stageIn(coreOperator(), newNamespace())
 		left := s.topic("left")
 		left.Namespace = other.namespace
 		Expect(k8s.Create(ctx, left)).To(Succeed())
-		stage(core()).created("later")
+		stage(coreOperator()).created("later")
 		refresh(Default, left)
 		Expect(left.Status.Conditions).To(BeEmpty())
 		Expect(main.exists(left.Name)).To(BeFalse())

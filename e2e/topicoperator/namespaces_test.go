@@ -33,7 +33,7 @@ var _ = Describe("The watched namespaces", func() {
 	})
 
 	It("are all with *, those included that come later", func() {
-		o := core()
+		o := coreOperator()
 		before := o.metric("strimzi_resources", `namespace="*"`)
 		one, two := stage(o), stage(o)
 		one.created("t")

@@ -162,7 +162,7 @@ func sharedOperator(s setup) *operator {
 
 // core returns the operator of most specs, with Strimzi's defaults. Its timed passes are two minutes apart, so the changes that specs see
 // are due to events.
-func core() *operator { GinkgoHelper(); return sharedOperator(setup{name: "core"}) }
+func coreOperator() *operator { GinkgoHelper(); return sharedOperator(setup{name: "core"}) }
 
 // timed returns an operator with timed passes every two seconds.
 func timed() *operator {

@@ -9,7 +9,7 @@ import (
 
 var _ = Describe("A changed KafkaTopic", func() {
 	var s *scene
-	BeforeEach(func() { s = stage(core()) })
+	BeforeEach(func() { s = stage(coreOperator()) })
 
 	DescribeTable("carries values of all types to Kafka",
 		func(key, before, after, want string) {
@@ -134,7 +134,7 @@ var _ = Describe("A changed KafkaTopic", func() {
 
 var _ = Describe("An unmanaged KafkaTopic", func() {
 	var s *scene
-	BeforeEach(func() { s = stage(core()) })
+	BeforeEach(func() { s = stage(coreOperator()) })
 
 	It("shouldNotUpdateTopicInKafkaWhenUnmanagedTopicUpdatedInKube", func() {
 		kt := s.created("t", partitions(1))
@@ -185,7 +185,7 @@ var _ = Describe("An unmanaged KafkaTopic", func() {
 
 var _ = Describe("A paused KafkaTopic", func() {
 	var s *scene
-	BeforeEach(func() { s = stage(core()) })
+	BeforeEach(func() { s = stage(coreOperator()) })
 
 	It("shouldNotReconcilePausedKafkaTopicOnAdd", func() {
 		kt := s.create("t", paused())
