@@ -17,6 +17,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/removal"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
@@ -73,7 +74,48 @@ func (p *pass) services(ctx context.Context) error {
 // changeServices changes the Services and Ingresses that exist, right before the nodes: if something keeps the nodes as they are, clients
 // reach them where they did. Those that could not be made come last.
 func (p *pass) changeServices(ctx context.Context) error {
-	return p.eachHost(func(s *site) error { return p.applyAll(ctx, s, s.entrances) })
+	return p.eachHost(func(s *site) error {
+		for _, o := range s.entrances {
+			err := p.apply(ctx, s, o)
+			if rejected(err) {
+				err = p.clearTheWay(ctx, s, o, err)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// clearTheWay applies a Service or an Ingress that the API server rejected, if it deletes obsolete ones that may be the reason: the step
+// that deletes them comes after the nodes, and would never be reached.
+func (p *pass) clearTheWay(ctx context.Context, s *site, refused model.Object, why error) error {
+	var unwanted []removal.Object
+	for key, live := range s.facts.Objects {
+		if key.Kind == facts.KeyOf(refused).Kind && (quota(why) || sharesNodePort(refused, live)) {
+			unwanted = append(unwanted, p.removalObject(s, key, live))
+		}
+	}
+	obsolete := removal.Decide(removal.Input{Planned: p.input.Stretch == nil || p.planned, Objects: unwanted}).Delete
+	if len(obsolete) == 0 {
+		return why
+	}
+	if err := p.pruneSite(ctx, s, obsolete); err != nil {
+		return err
+	}
+	return p.apply(ctx, s, refused)
+}
+
+// sharesNodePort reports whether two objects are Services that ask for the same node port.
+func sharesNodePort(a, b client.Object) bool {
+	one, ok := a.(*corev1.Service)
+	other, is := b.(*corev1.Service)
+	return ok && is && slices.ContainsFunc(one.Spec.Ports, func(wants corev1.ServicePort) bool {
+		return wants.NodePort != 0 && slices.ContainsFunc(other.Spec.Ports, func(has corev1.ServicePort) bool {
+			return has.NodePort == wants.NodePort
+		})
+	})
 }
 
 // entrances are the Services and Ingresses in a Kubernetes cluster.

@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -136,6 +137,60 @@ func TestANodePortMovesToANewBroker(t *testing.T) {
 	w.Expect(w.podNames("brokers")).To(HaveLen(2))
 	w.Expect(w.config("my-cluster-brokers-0")).To(ContainSubstring(fmt.Sprint(two)))
 	w.Expect(w.config("my-cluster-brokers-2")).To(ContainSubstring(fmt.Sprint(one)))
+}
+
+// The Service that has the node port is obsolete, and would be deleted after the nodes.
+func TestANodePortMovesToARenamedListener(t *testing.T) {
+	const bootstrap, node = 30_021, 30_022 // of those that Kubernetes gives to nobody who does not ask for them
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort,
+		Configuration: &v1.ListenerConfiguration{Bootstrap: &v1.ListenerBootstrap{NodePort: new(int32(bootstrap))},
+			Brokers: []v1.ListenerBroker{{Broker: 0, NodePort: new(int32(node))}}}})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.reconcile()
+	w.start("pool")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Name = "out2" })
+	w.reconcile()
+	w.reconcile()
+	w.Expect(w.config("my-cluster-pool-0")).To(And(ContainSubstring("OUT2-9095"), ContainSubstring(fmt.Sprint(node))))
+	w.Expect(w.serviceNames()).To(And(ContainElements("my-cluster-kafka-out2-bootstrap", "my-cluster-pool-out2-0"),
+		Not(ContainElement(HaveSuffix("out-bootstrap"))), Not(ContainElement("my-cluster-pool-out-0"))))
+}
+
+func TestAQuotaWithoutRoomForOldAndNewServices(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerNodePort})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	two := corev1.ResourceList{corev1.ResourceServicesNodePorts: resource.MustParse("2")}
+	q := &corev1.ResourceQuota{ObjectMeta: w.named("ports"), Spec: corev1.ResourceQuotaSpec{Hard: two}}
+	w.Expect(w.k8s.Create(t.Context(), q)).To(Succeed())
+	used := func(n string) { // as Kubernetes' controller counts
+		q.Status = corev1.ResourceQuotaStatus{Hard: two, Used: corev1.ResourceList{corev1.ResourceServicesNodePorts: resource.MustParse(n)}}
+		w.Expect(w.k8s.Status().Update(t.Context(), q)).To(Succeed())
+	}
+	used("2")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Name = "out2" })
+	w.pass("exceeded quota")
+	w.Expect(w.serviceNames()).NotTo(ContainElement(HavePrefix("my-cluster-kafka-out")))
+	w.get(q, "ports")
+	used("0")
+	w.reconcile()
+	w.Expect(w.serviceNames()).To(ContainElements("my-cluster-kafka-out2-bootstrap", "my-cluster-pool-out2-0"))
+}
+
+// serviceNames returns the names of all Services.
+func (w *world) serviceNames() (names []string) {
+	w.t.Helper()
+	services := &corev1.ServiceList{}
+	w.Expect(w.k8s.List(w.t.Context(), services, client.InNamespace(w.namespace))).To(Succeed())
+	for _, s := range services.Items {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 func TestKubernetesNodesThatMayNotBeListedAtHomeHangNoPass(t *testing.T) {
