@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -87,8 +88,13 @@ type Endpoint struct {
 	Port int32
 }
 
-// String returns host:port.
-func (e Endpoint) String() string { return fmt.Sprintf("%s:%d", e.Host, e.Port) }
+// String returns host:port, with an IPv6 address in brackets. A host may also be a reference, which has colons as well.
+func (e Endpoint) String() string {
+	if ip, err := netip.ParseAddr(e.Host); err == nil && ip.Is6() {
+		return fmt.Sprintf("[%s]:%d", e.Host, e.Port)
+	}
+	return fmt.Sprintf("%s:%d", e.Host, e.Port)
+}
 
 // Endpoints are the addresses that nodes advertise.
 type Endpoints struct {

@@ -176,6 +176,10 @@ func TestOperatorsFindTheBrokersInAllKubernetesClusters(t *testing.T) {
 	g.Expect(Bootstrap(in)).To(HaveExactElements("my-cluster-kafka-bootstrap.ns.svc:9091"))
 	in.Stretch = &Stretch{Central: "central", Peers: Peers{0: {ReplicationPortName: {"a", 31000}}, 1: {ReplicationPortName: {"b", 32000}}}}
 	g.Expect(Bootstrap(in)).To(HaveExactElements("a:31000", "b:32000"))
+	in.Stretch.Peers[1] = map[string]Endpoint{ReplicationPortName: {"fd00::1", 32000}}
+	g.Expect(Bootstrap(in)).To(HaveExactElements("a:31000", "[fd00::1]:32000"))
+	// What only a node knows has colons as well.
+	g.Expect(Endpoint{"${strimzidir:/opt/kafka/placement:address}", 1}.String()).To(Equal("${strimzidir:/opt/kafka/placement:address}:1"))
 }
 
 // The roller does not restart pods that no operator recreates, and is told where the one in their Kubernetes cluster shows that it runs.

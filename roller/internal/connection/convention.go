@@ -53,8 +53,9 @@ func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
 	properties := observe.Properties(place.Properties[pod.Name])
 	for listener := range strings.SplitSeq(properties["advertised.listeners"], ",") {
 		name, address, _ := strings.Cut(strings.TrimSpace(listener), "://")
-		if _, _, err := net.SplitHostPort(address); err == nil && name == strings.TrimSpace(properties[key]) {
-			return address
+		// Kafka takes an IPv6 address without brackets, too.
+		if at := strings.LastIndex(address, ":"); at >= 0 && name == strings.TrimSpace(properties[key]) {
+			return net.JoinHostPort(strings.Trim(address[:at], "[]"), address[at+1:])
 		}
 	}
 	return ""

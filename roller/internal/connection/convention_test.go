@@ -59,6 +59,11 @@ func TestAddressesByConvention(t *testing.T) {
 	}))
 	places[1].Sets[0].Pods[0].Labels[podset.LabelBrokerRole], places[1].Sets[0].Pods[1].Labels[podset.LabelBrokerRole] = "true", "true"
 	g.Expect(bootstrap("kafka", "my-cluster", places)).To(Equal([]string{"e7.example.com:31091", "my-cluster-kafka-brokers.kafka.svc:9091"}))
+	for _, host := range []string{"fd00::7", "[fd00::7]"} {
+		places[1].Properties["my-cluster-e-7"] = "inter.broker.listener.name=REPLICATION-9091\n" +
+			"advertised.listeners=REPLICATION-9091://" + host + ":31091\n"
+		g.Expect(bootstrap("kafka", "my-cluster", places)).To(ContainElement("[fd00::7]:31091"))
+	}
 }
 
 // pair returns a self-signed certificate and its key, in PEM.
