@@ -58,10 +58,16 @@ func (p properties) render() string {
 
 // escapeValue writes a value so that java.util.Properties reads it back. Kafka lets that read bytes as ISO 8859-1, so other characters than
 // those of ASCII are written by number.
-func escapeValue(value string) string {
+func escapeValue(value string) string { return escape(value, "") }
+
+// escapeKey does so for a key, which a blank and some other characters would end.
+func escapeKey(key string) string { return escape(key, " =:#!") }
+
+// escape writes a text for java.util.Properties, with a backslash before these characters, too.
+func escape(text, special string) string {
 	var b strings.Builder
 	leading := true
-	for _, r := range value {
+	for _, r := range text {
 		switch {
 		case r == '\\':
 			b.WriteString(`\\`)
@@ -71,8 +77,8 @@ func escapeValue(value string) string {
 			b.WriteString(`\r`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r == ' ' && leading:
-			b.WriteString(`\ `)
+		case r == ' ' && leading, strings.ContainsRune(special, r):
+			b.WriteString(`\` + string(r))
 		case r > '~':
 			for _, unit := range utf16.Encode([]rune{r}) {
 				fmt.Fprintf(&b, `\u%04X`, unit)

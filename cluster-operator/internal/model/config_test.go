@@ -74,3 +74,20 @@ func TestValuesAreWrittenInASCII(t *testing.T) {
 		g.Expect(unescapeValue(want)).To(Equal(value))
 	}
 }
+
+// Log4j reads its properties as java.util.Properties, like Kafka, so a regular expression keeps its backslashes only if they are escaped.
+func TestLoggersAreReadAsAPropertiesFile(t *testing.T) {
+	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{}}
+	kafka.Spec.Kafka.Logging = &v1.Logging{Type: v1.LoggingInline, Loggers: map[string]string{
+		"appender.console.layout.pattern": `%replace{%m}{password=\S+}{password=ü}%n`, "two": "a\nlines=b", "a key": "c",
+	}}
+	got := (&cluster{Input{Kafka: kafka}}).logging()
+	for _, line := range []string{
+		`appender.console.layout.pattern=%replace{%m}{password=\\S+}{password=\u00FC}%n`, `two=a\nlines=b`, `a\ key=c`,
+		"logger.requestchannel.name=kafka.network.RequestChannel$",
+	} {
+		if !strings.Contains("\n"+got, "\n"+line+"\n") {
+			t.Errorf("%s lacks %s", got, line)
+		}
+	}
+}

@@ -52,7 +52,7 @@ func (c *cluster) logging() string {
 		}
 		var b strings.Builder
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			fmt.Fprintf(&b, "%s=%s\n", key, entries[key])
+			fmt.Fprintf(&b, "%s=%s\n", escapeKey(key), escapeValue(entries[key]))
 		}
 		text = b.String()
 	}
