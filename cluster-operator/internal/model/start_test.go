@@ -181,6 +181,8 @@ func TestOptionsOfJavaAsKafkasOwnScriptsReadThem(t *testing.T) {
 		"log4j":      {[]string{"KAFKA_LOG4J_OPTS=-Dlog4j2.configurationFile=/mnt/a -Da=b"}, " -Dlog4j2.configurationFile=/mnt/a -Da=b "},
 		"JMX":        {[]string{"KAFKA_JMX_OPTS=-Dx -Dy"}, " -Dx -Dy -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
 		"empty ones": {[]string{"KAFKA_JMX_OPTS=", "JMX_PORT="}, " -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
+		"that of a Service": {[]string{"JMX_PORT=tcp://10.0.0.5:9999"},
+			" -Dlog4j2.configurationFile=DIR/custom-config/log4j2.properties "},
 		"a port": {[]string{"KAFKA_LOG4J_OPTS=-Da", "JMX_PORT=9999"},
 			" " + jmx + "=true " + jmx + ".authenticate=false " + jmx + ".ssl=false " + jmx + ".port=9999 " + jmx + ".rmi.port=9999 -Da "},
 		"both": {[]string{"KAFKA_LOG4J_OPTS=-Da", "KAFKA_JMX_OPTS=-Dx", "JMX_PORT=9999"},

@@ -142,9 +142,9 @@ fi
 
 [ "$config" = "$ran" ] || { cp "$config" "$ran.new" && mv "$ran.new" "$ran"; } || echo "the configuration was not noted in /tmp, see above"
 
-# As in Kafka's own scripts.
+# As in Kafka's own scripts. Kubernetes sets the variable to an URL if there is a Service with the name jmx.
 jmx=${KAFKA_JMX_OPTS:-}
-if [ -n "${JMX_PORT:-}" ]; then
+if [[ ${JMX_PORT:-} =~ ^[0-9]+$ ]]; then
   remote=-Dcom.sun.management.jmxremote
   jmx="${jmx:-$remote=true $remote.authenticate=false $remote.ssl=false} $remote.port=$JMX_PORT"
   [[ $jmx == *"$remote.rmi.port="* ]] || jmx+=" $remote.rmi.port=$JMX_PORT"
