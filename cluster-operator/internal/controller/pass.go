@@ -123,7 +123,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"check the network provider", p.checkProvider, true},
 		{"write anchors", p.writeAnchors, false},
 		{"services", p.services, true},
-		{"certificate authorities", p.authorities, false},
+		{"certificate authorities", p.authorities, true},
 		{"render nodes", p.render, true},
 		{"certificates", p.certificates, false},
 		{"services of nodes", p.changeServices, true},

@@ -26,10 +26,17 @@ func (p *pass) renewDespite(ctx context.Context, err error) error {
 	if repeated(err) || notItsOwn(err) {
 		return err
 	}
-	switch failed := p.renew(ctx); {
+	failed := p.renew(ctx)
+	refused, is := errors.AsType[*pki.Error](failed)
+	switch {
 	case failed == nil:
 	case repeated(failed):
 		return failed
+	case is && (p.firstAway() == nil || refused.Reason != pki.ReasonUnknown || refused.Err != nil):
+		if first, same := errors.AsType[*pki.Error](err); !same || first.Error() != refused.Error() {
+			p.warn(refused.Reason, refused.Error())
+		}
+	case is: // a Kubernetes cluster that is away is reported as such
 	default:
 		p.log.Error(failed, "Failed to renew certificates")
 		p.warn("CertificatesNotRenewed", fmt.Sprintf("Certificates of running nodes were not renewed: %s", failed))
@@ -57,10 +64,6 @@ func (p *pass) renew(ctx context.Context) error {
 	in.Listeners = nil
 	in.TopicOperator = in.TopicOperator && p.home().facts.Secret(pki.TopicOperatorSecret(p.kafka.Name)) != nil
 	plan, err := pki.Plan(in)
-	if refused := (*pki.Error)(nil); errors.As(err, &refused) {
-		p.warn(refused.Reason, refused.Error())
-		return nil
-	}
 	if err != nil {
 		return err
 	}

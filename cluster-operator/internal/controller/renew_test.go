@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -142,6 +143,22 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.JvmOptions = nil })
 				w.r.Live = w.k8s
 			}, "Kubernetes would reject the pods of KafkaNodePool pool"},
+		"somebody else's Secret with the name of a new node's": {
+			func(w *world) {
+				w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-more-3"}}, nodePool("more", 1, v1.RoleBroker))
+			},
+			func(w *world) {
+				w.Expect(w.k8s.Delete(w.t.Context(), &corev1.Secret{ObjectMeta: w.named("my-cluster-more-3")})).To(Succeed())
+			}, "/my-cluster-more-3 "},
+		"a name that no certificate can have": {
+			func(w *world) {
+				w.edit(func(k *v1.Kafka) {
+					k.Spec.Kafka.Listeners[1].Configuration = &v1.ListenerConfiguration{
+						Bootstrap: &v1.ListenerBootstrap{AlternativeNames: []string{"kafka.bücher.example"}}}
+				})
+			},
+			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[1].Configuration = nil }) },
+			"bootstrap.alternativeNames"},
 		"a pause that ends with an invalid Kafka": {
 			func(w *world) {
 				pause := func(paused string) {

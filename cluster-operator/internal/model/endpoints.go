@@ -168,12 +168,10 @@ func (c *cluster) advertise(l v1.Listener, n topology.Node, world World) (at End
 	return at, waiting
 }
 
-// advertisedHost is the host that the user wants a node to advertise, or "".
+// advertisedHost is the host that the user wants a node to advertise, or "". An IPv6 address may be in brackets.
 func (c *cluster) advertisedHost(l v1.Listener, n topology.Node) string {
-	if host := brokerOf(l, n.ID).AdvertisedHost; host != "" {
-		return host
-	}
-	return c.fill(configuration(l).AdvertisedHostTemplate, n)
+	host := cmp.Or(brokerOf(l, n.ID).AdvertisedHost, c.fill(configuration(l).AdvertisedHostTemplate, n))
+	return strings.Trim(host, "[]")
 }
 
 // address returns a node's address on a listener as Kubernetes has it.

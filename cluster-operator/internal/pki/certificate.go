@@ -234,7 +234,7 @@ func normalSANs(names []string) []string {
 	for i, name := range names {
 		normal[i] = name
 		if address, err := netip.ParseAddr(name); err == nil {
-			normal[i] = address.Unmap().String()
+			normal[i] = address.Unmap().WithZone("").String() // a certificate has no zones
 		}
 	}
 	slices.Sort(normal)

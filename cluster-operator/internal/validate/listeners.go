@@ -51,6 +51,7 @@ func (f *findings) listeners() {
 		f.authentication(l)
 		f.misplaced(l)
 		f.hosts(l)
+		f.hostNames(l)
 		f.certificate(l)
 		f.unusedBrokers(l)
 		f.portTemplate(l)
