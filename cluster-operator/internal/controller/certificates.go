@@ -66,6 +66,7 @@ func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 	// Before that, they are those of the Secrets that were there: what keeps a pass from coming here must not hide that they expire.
 	p.figures.ClusterCA = metrics.Certificate(plan.ClusterCA.Validity)
 	p.figures.ClientsCA = metrics.Certificate(plan.ClientsCA.Validity)
+	p.figures.Served = nodeCertificates(p.home().facts, p.kafka.Spec)
 	if wait := plan.Next.Sub(p.Now()); wait > 0 {
 		p.requeueAfter(wait)
 	}

@@ -352,7 +352,7 @@ func TestThatCertificatesExpireIsToldWhateverBecomesOfThePass(t *testing.T) {
 				return found
 			}
 			before := expiry()
-			w.Expect(before).To(HaveLen(4))
+			w.Expect(before).To(HaveLen(6))
 			w.get(k, "my-cluster")
 			change(k)
 			w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())

@@ -92,15 +92,25 @@ func (p *pass) reportRefused(context.Context) error { return errors.Join(p.refus
 // listenerExpiries returns when the certificates of their users' expire that nodes hold for listeners.
 func listenerCertificates(f facts.Cluster, kafka *v1.Kafka) map[string]metrics.Certificate {
 	listeners, _ := customListeners(kafka)
-	var nodes []*corev1.Secret
-	for key := range f.Objects {
-		if key.Kind == "Secret" {
-			nodes = append(nodes, f.Secret(key.Name))
-		}
-	}
+	nodes := secretsIn(f)
 	certificates := map[string]metrics.Certificate{}
 	for _, l := range listeners {
 		certificates[l.Name] = metrics.Certificate(l.Validity(nodes))
 	}
 	return certificates
+}
+
+// nodeCertificates returns when the first certificate of a node expires.
+func nodeCertificates(f facts.Cluster, spec *v1.KafkaSpec) metrics.Certificate {
+	return metrics.Certificate(pki.NodesValidity(secretsIn(f), caConfig(spec.ClusterCa)))
+}
+
+// secretsIn returns the Secrets among facts.
+func secretsIn(f facts.Cluster) (secrets []*corev1.Secret) {
+	for key := range f.Objects {
+		if key.Kind == "Secret" {
+			secrets = append(secrets, f.Secret(key.Name))
+		}
+	}
+	return secrets
 }

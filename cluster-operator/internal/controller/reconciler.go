@@ -232,6 +232,7 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 	figures := metrics.Kafka{
 		ClusterCA: authority(pki.ClusterCACertSecret(kafka.Name), spec.ClusterCa),
 		ClientsCA: authority(pki.ClientsCACertSecret(kafka.Name), spec.ClientsCa),
+		Served:    nodeCertificates(f, spec),
 		Listeners: listenerCertificates(f, kafka),
 	}
 	for _, set := range f.PodSets() {

@@ -25,6 +25,8 @@ type Kafka struct {
 	Pending int
 	// ClusterCA and ClientsCA are their certificates.
 	ClusterCA, ClientsCA Certificate
+	// Served is the certificate of its nodes that expires first.
+	Served Certificate
 	// Listeners are the certificates of their users' that nodes hold for listeners, by the listeners' names.
 	Listeners map[string]Certificate
 }
@@ -162,7 +164,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
 		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)
 		gauge(pending, float64(k.Pending), name.Namespace, name.Name)
-		certificates := map[string]Certificate{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA}
+		certificates := map[string]Certificate{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA, "nodes": k.Served}
 		for listener, c := range k.Listeners {
 			certificates["listener-"+listener] = c
 		}

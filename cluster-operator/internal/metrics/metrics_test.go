@@ -18,6 +18,7 @@ func TestFigures(t *testing.T) {
 	m.Reconciled(Pass{Namespace: "ns", Took: time.Second, Periodical: true, Succeeded: true})
 	m.Reconciled(Pass{Namespace: "ns", Took: 2 * time.Second})
 	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
+		Served:    Certificate{time.Unix(3, 0), time.Unix(2, 0)},
 		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
 	const renewal = "kafka_operators_certificate_renewal_timestamp_seconds"
@@ -26,6 +27,7 @@ func TestFigures(t *testing.T) {
 # TYPE kafka_operators_certificate_renewal_timestamp_seconds gauge
 ` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} -5
 ` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 1
+` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="nodes"} 2
 # HELP kafka_operators_kafka_ready Whether the Kafka is ready
 # TYPE kafka_operators_kafka_ready gauge
 kafka_operators_kafka_ready{name="one",namespace="ns"} 1
@@ -37,6 +39,7 @@ kafka_operators_kafka_nodes_not_ready{name="two",namespace="ns"} 2
 # TYPE strimzi_certificate_expiration_timestamp_ms gauge
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} 1000
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 2000
+strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="nodes"} 3000
 # HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1

@@ -148,10 +148,19 @@ func (i issuer) flaw(l *leaf, now time.Time) string {
 		return "its DNS names or addresses changed"
 	case l.cert.Subject.CommonName != l.commonName:
 		return "its subject changed"
-	case now.After(l.due(i.config)) && i.windows.mayRenew(now, l.cert.NotAfter):
+	case now.After(l.due(i.config)) && i.windows.mayRenew(now, l.cert.NotAfter) && now.Add(i.validity(now)).After(l.cert.NotAfter):
 		return "it expires at " + l.cert.NotAfter.Format(time.RFC3339)
 	}
 	return ""
+}
+
+// validity is how long a certificate that is made now is valid: not longer than that of its CA, which would be taken for valid.
+func (i issuer) validity(now time.Time) time.Duration {
+	validity := days(i.config.ValidityDays)
+	if left := i.signer.cert.NotAfter.Sub(now); left > 0 {
+		return min(validity, left)
+	}
+	return validity
 }
 
 // accepts reports whether a leaf is of one of the CAs, and presents that CA's certificate.
@@ -195,7 +204,7 @@ func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
 		if err != nil {
 			return Desired{}, fmt.Errorf("generate a key for Secret %s: %w", l.secretName, err)
 		}
-		if l.cert, err = makeLeaf(in, l.commonName, l.sans, private.Public(), i.signer, days(i.config.ValidityDays)); err != nil {
+		if l.cert, err = makeLeaf(in, l.commonName, l.sans, private.Public(), i.signer, i.validity(in.Now)); err != nil {
 			return Desired{}, fmt.Errorf("create a certificate for Secret %s: %w", l.secretName, err)
 		}
 		l.chain, l.signers = i.chain(), nil

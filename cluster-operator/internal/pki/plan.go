@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"time"
 
@@ -36,7 +35,11 @@ func Plan(in Input) (Result, error) {
 		former = nil
 	} else if cluster.config.Generate {
 		cluster.adopt(former)
+		if former, err = cluster.renewFormer(&in, former, phase, windows); err != nil {
+			return Result{}, err
+		}
 	}
+	inUse := cluster.inUse(former, w.leaves)
 	if err := r.putCAs(&in, cluster, clients, phase, w.moved(cluster)); err != nil {
 		return Result{}, err
 	}
@@ -48,6 +51,10 @@ func Plan(in Input) (Result, error) {
 	}
 	r.TrustBundle = trustBundle(&in, cluster, clients, bundle)
 	r.ClusterCA, r.ClientsCA = cluster.state(phase, bundle), clients.state(Settled, clients.trusted())
+	for _, cert := range inUse {
+		r.ClusterCA.Validity = r.ClusterCA.Validity.first(Validity{cert.NotAfter, cert.NotAfter.Add(-cluster.config.renewal())})
+		r.Problems = append(r.Problems, warnOfFormer(cluster.kind, cert, in.Now)...)
+	}
 
 	i := issuer{signer: cluster.current(), trusted: bundle, config: cluster.config, windows: windows}
 	if phase == Distributing {
@@ -147,11 +154,9 @@ func trustBundle(in *Input, cluster, clients *authority, trusted []*x509.Certifi
 // distribute lets the old key sign while some nodes trust no other. Without the old key, existing certificates stay.
 func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate, leaves []*leaf) {
 	i.accepted = append([]*x509.Certificate{a.cert()}, former...)
-	for _, cert := range slices.Backward(former) {
-		if key := a.keyOf(cert); key != nil {
-			i.signer = pair{key, cert, max(a.certGeneration-1, 0)}
-			return
-		}
+	if at := a.signs(former); at >= 0 {
+		i.signer = pair{a.keyOf(former[at]), former[at], max(a.certGeneration-1, 0)}
+		return
 	}
 	i.frozen = true
 	for _, l := range leaves {

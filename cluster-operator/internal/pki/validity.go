@@ -19,19 +19,43 @@ func CAValidity(ca *corev1.Secret, c CAConfig) Validity {
 	if cert == nil {
 		return Validity{}
 	}
-	return Validity{cert.NotAfter, cert.NotAfter.Add(-c.withDefaults().renewal())}
+	renewal := c.withDefaults().renewal()
+	v := Validity{cert.NotAfter, cert.NotAfter.Add(-renewal)}
+	for entry := range ca.Data {
+		if former := certificate(ca, entry); c.Generate && isRetained(entry) && former != nil { // in use until the key is replaced
+			v = v.first(Validity{former.NotAfter, former.NotAfter.Add(-renewal)})
+		}
+	}
+	return v
+}
+
+// NodesValidity returns that of the certificate in Secrets of nodes that expires first. Other Secrets do not matter.
+func NodesValidity(secrets []*corev1.Secret, c CAConfig) (first Validity) {
+	renewal := c.withDefaults().renewal()
+	for _, secret := range secrets {
+		if cert := certificate(secret, secret.Name+suffixCert); cert != nil {
+			first = first.first(Validity{cert.NotAfter, cert.NotAfter.Add(-renewal)})
+		}
+	}
+	return first
 }
 
 // Validity returns that of the listener's certificate in Secrets of nodes that expires first.
 func (l Listener) Validity(secrets []*corev1.Secret) (first Validity) {
 	for _, secret := range secrets {
-		cert := certificate(secret, l.CertEntry)
-		if cert == nil || !first.Expires.IsZero() && !cert.NotAfter.Before(first.Expires) {
-			continue
+		if cert := certificate(secret, l.CertEntry); cert != nil {
+			first = first.first(Validity{cert.NotAfter, cert.NotAfter.Add(-listenerRenewal(cert))})
 		}
-		first = Validity{cert.NotAfter, cert.NotAfter.Add(-listenerRenewal(cert))}
 	}
 	return first
+}
+
+// first returns the validity that ends first.
+func (v Validity) first(other Validity) Validity {
+	if v.Expires.IsZero() || other.Expires.Before(v.Expires) {
+		return other
+	}
+	return v
 }
 
 // listenerRenewal is how long before a certificate of a listener expires its user should have replaced it: 30 days, or a third of its life

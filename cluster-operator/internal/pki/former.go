@@ -1,0 +1,66 @@
+package pki
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// signs returns which of the former certificates signs while nodes do not trust the new key: the last one whose key was kept, -1 if none
+// was.
+func (a *authority) signs(former []*x509.Certificate) int {
+	for i, cert := range slices.Backward(former) {
+		if a.keyOf(cert) != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// renewFormer makes a new certificate of the former key, which signs until all nodes trust the new one, if the old one is about to expire
+// before that. Nodes trust what it signs, because they know the key and the subject.
+func (a *authority) renewFormer(in *Input, former []*x509.Certificate, phase Phase, windows schedule) ([]*x509.Certificate, error) {
+	at := a.signs(former)
+	if phase != Distributing || at < 0 {
+		return former, nil
+	}
+	cert := former[at]
+	if in.Now.Before(cert.NotAfter.Add(-min(lastChance, a.config.renewal()))) || !windows.mayRenew(in.Now, cert.NotAfter) {
+		return former, nil
+	}
+	renewed, err := makeCA(in, cert.RawSubject, a.keyOf(cert), days(a.config.ValidityDays))
+	if err != nil {
+		return nil, fmt.Errorf("create a certificate of the former key of the %s: %w", a.kind.title, err)
+	}
+	for name, certs := range a.old {
+		if isRetained(name) && sameKey(certs[0].PublicKey, renewed.PublicKey) {
+			delete(a.old, name)
+		}
+	}
+	a.old[a.retainedName(renewed)+suffixCert] = []*x509.Certificate{renewed}
+	former = slices.Clone(former)
+	former[at] = renewed
+	return former, nil
+}
+
+// inUse are those former certificates that nodes may serve: what a user added to the CA's Secret is among the others.
+func (a *authority) inUse(former []*x509.Certificate, leaves []*leaf) []*x509.Certificate {
+	return slices.DeleteFunc(slices.Clone(former), func(cert *x509.Certificate) bool {
+		for name, certs := range a.old {
+			if isRetained(name) && certs[0].Equal(cert) {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(leaves, func(l *leaf) bool { return l.cert != nil && l.signedBy(cert) })
+	})
+}
+
+// warnOfFormer reports a former certificate that is about to expire while nodes may serve it.
+func warnOfFormer(k kind, cert *x509.Certificate, now time.Time) []Problem {
+	if cert.NotAfter.Sub(now) >= lastChance {
+		return nil
+	}
+	return []Problem{{ReasonCAExpiring, fmt.Sprintf("the former certificate of the %s, which is in use until all nodes were restarted with the "+
+		"new key, expires at %s", k.title, cert.NotAfter.Format(time.RFC3339))}}
+}
