@@ -168,10 +168,12 @@ func (c *cluster) advertise(l v1.Listener, n topology.Node, world World) (at End
 	return at, waiting
 }
 
-// advertisedHost is the host that the user wants a node to advertise, or "". An IPv6 address may be in brackets.
+// advertisedHost is the host that the user wants a node to advertise, or "".
 func (c *cluster) advertisedHost(l v1.Listener, n topology.Node) string {
-	host := cmp.Or(brokerOf(l, n.ID).AdvertisedHost, c.fill(configuration(l).AdvertisedHostTemplate, n))
-	return strings.Trim(host, "[]")
+	if host := brokerOf(l, n.ID).AdvertisedHost; host != "" {
+		return host
+	}
+	return c.fill(configuration(l).AdvertisedHostTemplate, n)
 }
 
 // address returns a node's address on a listener as Kubernetes has it.

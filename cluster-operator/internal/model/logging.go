@@ -39,7 +39,15 @@ var defaultLogging = map[string]string{
 }
 
 // logging returns the configuration of log4j2. Nodes read it again every 30 s, so that a change needs no restart.
-func (c *cluster) logging() string {
+func (c *cluster) logging() string { return c.loggingAs(escapeKey, escapeValue) }
+
+// loggingInputs are what the user said about it. It does not depend on how that is written.
+func (c *cluster) loggingInputs() string {
+	asIs := func(text string) string { return text }
+	return c.loggingAs(asIs, asIs)
+}
+
+func (c *cluster) loggingAs(key, value func(string) string) string {
 	l := c.spec().Logging
 	text := ""
 	switch {
@@ -51,8 +59,8 @@ func (c *cluster) logging() string {
 			maps.Copy(entries, l.Loggers)
 		}
 		var b strings.Builder
-		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			fmt.Fprintf(&b, "%s=%s\n", escapeKey(key), escapeValue(entries[key]))
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			fmt.Fprintf(&b, "%s=%s\n", key(name), value(entries[name]))
 		}
 		text = b.String()
 	}

@@ -284,7 +284,7 @@ func (c *cluster) initInputs(n topology.Node) *v1.ContainerTemplate {
 
 // configInputs identifies what the user said about a node's configuration.
 func (c *cluster) configInputs(n topology.Node) string {
-	return c.configInputsOf(n, c.spec().Config, c.logging(), c.Metrics, c.cordoned(n), c.MetadataVersion)
+	return c.configInputsOf(n, c.spec().Config, c.loggingInputs(), c.Metrics, c.cordoned(n), c.MetadataVersion)
 }
 
 // startInputs are those of a pod, which does not depend on what can be changed while it runs.
@@ -294,6 +294,7 @@ func (c *cluster) startInputs(n topology.Node, metadata string) string {
 
 func (c *cluster) configInputsOf(n topology.Node, config map[string]v1.ConfigValue, logging, metrics, cordoned, metadata string) string {
 	s := c.spec()
+	voters := strings.NewReplacer("[", "", "]", "").Replace(c.voters()) // how addresses are written does not matter
 	return hashOf(struct {
 		Node                topology.Node
 		Voters              string
@@ -308,7 +309,7 @@ func (c *cluster) configInputsOf(n topology.Node, config map[string]v1.ConfigVal
 		Version             string
 		Stretch             *stretchInputs `json:",omitempty"`
 		Cordoned            string         `json:",omitempty"`
-	}{identity(n), c.voters(), c.advertised(n), c.podListeners(n), config, s.Authorization, rackOf(c.Kafka), c.sizeless(n.Pool), logging,
+	}{identity(n), voters, c.advertised(n), c.podListeners(n), config, s.Authorization, rackOf(c.Kafka), c.sizeless(n.Pool), logging,
 		metrics, c.ClusterID, metadata, c.Version, c.stretchInputs(n), cordoned})
 }
 
