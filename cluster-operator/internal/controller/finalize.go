@@ -180,10 +180,15 @@ func (p *pass) orphan(ctx context.Context) (bool, error) {
 	return !apply.OwnedBy(record, p.kafka.UID), nil
 }
 
-// orphans remembers since when anchors are known whose Kafka object is gone.
+// orphans remembers Kafka objects that are gone, or may go, and have or had something in other Kubernetes clusters.
 type orphans struct {
-	mu    sync.Mutex
+	mu sync.Mutex
+	// since is since when anchors are known whose Kafka object is gone.
 	since map[types.NamespacedName]time.Time
+	// stretched are the stretched Kafkas that this process has seen.
+	stretched map[types.NamespacedName]bool
+	// forbidden are the namespaces of Kubernetes clusters in which anchors may not be read.
+	forbidden map[string]bool
 }
 
 // first returns when an orphan was first seen; now, if it was not.
@@ -199,16 +204,53 @@ func (o *orphans) first(name types.NamespacedName, now time.Time) time.Time {
 	return o.since[name]
 }
 
+// exists notes that there is a Kafka object.
+func (o *orphans) exists(name types.NamespacedName, stretched bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.since, name)
+	if stretched {
+		if o.stretched == nil {
+			o.stretched = map[types.NamespacedName]bool{}
+		}
+		o.stretched[name] = true
+	}
+}
+
+// wasStretched reports whether this process has seen a stretched Kafka of this name.
+func (o *orphans) wasStretched(name types.NamespacedName) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.stretched[name]
+}
+
+// deny notes that anchors may not be read there, and reports whether that is new.
+func (o *orphans) deny(there string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.forbidden == nil {
+		o.forbidden = map[string]bool{}
+	}
+	known := o.forbidden[there]
+	o.forbidden[there] = true
+	return !known
+}
+
+// forget forgets a Kafka that left nothing.
 func (o *orphans) forget(name types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.since, name)
+	delete(o.stretched, name)
 }
 
 // orphanedAnchor returns the anchor that a deleted Kafka of this name has in another Kubernetes cluster; nil if there is none, it
 // belongs to another Kafka, or it does not show whose it is.
 func (r *Reconciler) orphanedAnchor(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
-	orphan, err := anchor(ctx, m.APIReader(), name)
+	if m.Status().State != clusters.Connected {
+		return nil, nil // when it returns, it wakes the Kafkas whose anchors are there
+	}
+	orphan, err := r.lookForAnchor(ctx, m, name)
 	if err != nil || orphan == nil || orphan.DeletionTimestamp != nil {
 		return nil, err
 	}
@@ -220,11 +262,39 @@ func (r *Reconciler) orphanedAnchor(ctx context.Context, m Member, name types.Na
 	return orphan, nil
 }
 
+// lookForAnchor reads the anchor that a Kafka which is gone may have left. The cache is enough for most names, which never were a stretched
+// Kafka's: those of a KafkaConnect, for example. It does not hold an anchor without the Kafka's label, so the API server is asked, too,
+// about a Kafka that this process has seen.
+func (r *Reconciler) lookForAnchor(ctx context.Context, m Member, name types.NamespacedName) (*corev1.ConfigMap, error) {
+	if !r.orphans.wasStretched(name) {
+		reading, cancel := r.watching(ctx)
+		defer cancel()
+		if found, err := anchor(reading, m.Reader(), name); err == nil {
+			return found, nil
+		}
+	}
+	found, err := anchor(ctx, m.APIReader(), name)
+	if apierrors.IsForbidden(err) { // then this account made nothing there, and can delete nothing
+		if r.orphans.deny(m.ID() + "/" + name.Namespace) {
+			log.FromContext(ctx).Info("Not looking for what deleted Kafkas left in a namespace: the operator's account may not read it",
+				"cluster", m.ID(), "namespace", name.Namespace, "error", err.Error())
+		}
+		return nil, nil
+	}
+	return found, err
+}
+
 // sweep deletes what a Kafka left in other Kubernetes clusters whose object was deleted without its finalizer. Only what names this very
 // Kubernetes cluster as its holder is this operator's to delete. It waits for two intervals: an object that was restored from a backup
 // takes its nodes over again. A Kubernetes cluster that fails holds up no other.
 func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next time.Duration, err error) {
 	if r.Stretching == nil || r.Stretching.home() == nil {
+		return 0, nil
+	}
+	left := askRemotes(r, func(m Member) (*corev1.ConfigMap, error) { return r.orphanedAnchor(ctx, m, name) })
+	left = slices.DeleteFunc(left, func(a answer[*corev1.ConfigMap]) bool { return a.value == nil && a.err == nil })
+	if len(left) == 0 {
+		r.orphans.forget(name)
 		return 0, nil
 	}
 	if err := r.Live.Get(ctx, name, &v1.Kafka{}); !apierrors.IsNotFound(err) {
@@ -234,19 +304,20 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 	if keep, err := r.orphaned(ctx, name); err != nil || keep {
 		return 0, err
 	}
-	swept := askRemotes(r, func(m Member) (sweeping, error) { return r.sweepIn(ctx, m, name) })
-	found, errs := false, []error(nil)
-	for _, s := range swept {
-		found = found || s.value.found || s.err != nil
-		if s.err != nil {
-			errs = append(errs, fmt.Errorf("sweep cluster '%s': %w", s.member.ID(), s.err))
+	waits := make([]time.Duration, len(left))
+	r.atOnce(len(left), func(i int) {
+		if left[i].err == nil {
+			waits[i], left[i].err = r.sweepIn(ctx, left[i].member, name, left[i].value)
 		}
-		if next == 0 || s.value.next > 0 && s.value.next < next {
-			next = s.value.next
+	})
+	var errs []error
+	for i, in := range left {
+		if in.err != nil {
+			errs = append(errs, fmt.Errorf("sweep cluster '%s': %w", in.member.ID(), in.err))
 		}
-	}
-	if !found {
-		r.orphans.forget(name)
+		if next == 0 || waits[i] > 0 && waits[i] < next {
+			next = waits[i]
+		}
 	}
 	return next, errors.Join(errs...)
 }
@@ -268,30 +339,17 @@ func (r *Reconciler) orphaned(ctx context.Context, name types.NamespacedName) (b
 	return true, nil
 }
 
-// sweeping is what a sweep found in a Kubernetes cluster: whether something is left there, and after how long to go on.
-type sweeping struct {
-	found bool
-	next  time.Duration
-}
-
-// sweepIn is sweep for one Kubernetes cluster.
-func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.NamespacedName) (sweeping, error) {
-	if m.Status().State != clusters.Connected {
-		return sweeping{}, nil // when it returns, it wakes the Kafkas whose anchors are there
-	}
-	orphan, err := r.orphanedAnchor(ctx, m, name)
-	if err != nil || orphan == nil {
-		return sweeping{}, err
-	}
+// sweepIn deletes an anchor that a deleted Kafka left in a Kubernetes cluster, or returns after how long.
+func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.NamespacedName, orphan *corev1.ConfigMap) (time.Duration, error) {
 	if wait := r.orphans.first(name, r.Now()).Add(2 * r.Interval).Sub(r.Now()); wait > 0 {
-		return sweeping{true, wait}, nil
+		return wait, nil
 	}
 	c, err := m.Client()
 	if err != nil {
-		return sweeping{}, err
+		return 0, err
 	}
 	log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", orphan.Name)
 	err = c.Delete(ctx, orphan, client.Preconditions{UID: &orphan.UID, ResourceVersion: &orphan.ResourceVersion},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
-	return sweeping{found: true}, client.IgnoreNotFound(err)
+	return 0, client.IgnoreNotFound(err)
 }
