@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -117,17 +118,25 @@ func (p *pass) findOwner(sites []*site) ([]*site, error) {
 		if s.anchor == nil {
 			continue
 		}
-		live := ownership.Read(s.anchor, "ConfigMap")
-		switch ownership.Decide(&live, p.owner, ownership.Facts{Gone: former(s.anchor, holder)}) {
+		live, before := ownership.Read(s.anchor, "ConfigMap"), former(s.anchor, holder)
+		switch ownership.Decide(&live, p.owner, ownership.Facts{Gone: before}) {
 		case ownership.Restore:
 			if live.ID != "" && live.Term != nil {
 				p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch)
 			}
 		case ownership.Resume:
 			p.owner.ID, p.owner.Epoch = live.ID, max(p.owner.Epoch, live.Term.Epoch+1)
+			p.follows(before[0].Object)
 		}
 	}
 	return p.ownSites(sites, holder)
+}
+
+// follows notes that the Kafka continues with what an earlier object of its name held. The anchor will not tell that any more.
+func (p *pass) follows(object types.UID) {
+	if !slices.Contains(p.record.Before, object) {
+		p.record.Before = append(p.record.Before, object)
+	}
 }
 
 // ownSites returns the clusters without an anchor, and those whose anchor is the Kafka's.

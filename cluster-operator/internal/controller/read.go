@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -109,6 +111,8 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 }
 
 // ours reports whether a StrimziPodSet is the Kafka's. One that is marked stays so though its anchor was deleted by hand: its nodes run.
+// That of an earlier object of this Kafka has them, too, though it may not be changed before it has an anchor. Otherwise the anchor alone
+// proves what another holder made: anybody can write an owner's id and a later epoch into a Kafka object.
 func (p *pass) ours(s *site, set client.Object) bool {
 	proven := apply.OwnedBy(set, s.owner.UID)
 	if s.cluster == topology.Home {
@@ -116,7 +120,12 @@ func (p *pass) ours(s *site, set client.Object) bool {
 	}
 	live := ownership.Read(set, "StrimziPodSet")
 	live.Terminating = false // a set that is being deleted still lists the nodes that exist
-	return ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven}).Writes()
+	d := ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven})
+	return d.Writes() && (d != ownership.TakeOver || proven || slices.ContainsFunc(p.record.Before, func(object types.UID) bool {
+		before := p.owner
+		before.Holder.Object = object
+		return live.Term.Holder == before.Term().Holder
+	}))
 }
 
 // version returns the desired version of Kafka. Without one in the spec, the current version stays: the default of a newer operator must

@@ -33,6 +33,8 @@ type record struct {
 	Epoch int64  `json:"epoch,omitempty"`
 	// Kafka is the uid of the Kafka object that this is the record of.
 	Kafka types.UID `json:"kafka,omitempty"`
+	// Before are the uids of earlier Kafka objects of this name here with whose objects this one continues.
+	Before []types.UID `json:"before,omitempty"`
 	// Claiming reports that not all anchors were made since the record was begun. Nothing else is made meanwhile.
 	Claiming bool `json:"claiming,omitempty"`
 }
@@ -87,7 +89,7 @@ func (p *pass) writeRecord(ctx context.Context) error {
 	p.forgetAddresses()
 	next := record{Clusters: map[string]recorded{}, Peers: p.record.Peers, Names: p.record.Names,
 		Provider: p.Stretching.ProviderName, Central: p.Stretching.Central, Owner: p.owner.ID, Epoch: p.owner.Epoch, Kafka: p.kafka.UID,
-		Claiming: p.record.Claiming}
+		Before: p.record.Before, Claiming: p.record.Claiming}
 	for id := range p.away {
 		if r, known := p.record.Clusters[id]; known {
 			next.Clusters[id] = r

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -95,6 +96,7 @@ func TestWhatLostItsAnchorIsNotTakenOver(t *testing.T) {
 	delete(h.servers[3].objects, anchorKey)
 	before := h.snapshot()
 	rival := h.rivalWith(untouched)
+	h.must(rival.k8s.Create(t.Context(), h.pool("west", 1, v1.RoleBroker, v1.RoleController)))
 	for range 2 {
 		_, _ = h.pass(rival.operators[0], -1)
 	}
@@ -102,6 +104,34 @@ func TestWhatLostItsAnchorIsNotTakenOver(t *testing.T) {
 	after := h.snapshot()
 	for name, version := range before {
 		g.Expect(after).To(HaveKeyWithValue(name, version))
+	}
+}
+
+// A Kafka that names another one's owner in a later epoch learns nothing of nodes whose anchor is gone, and does not touch them.
+func TestNodesThatLostTheirAnchorAreNotThoseOfARival(t *testing.T) {
+	for name, paused := range map[string]bool{"it runs": false, "it is paused": true} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			delete(h.servers[2].objects, anchorKey) // the garbage collector comes soon
+			delete(h.servers[3].objects, anchorKey)
+			before := h.snapshot()
+			rival := h.rivalWith(func(k *v1.Kafka) {
+				if paused {
+					k.Annotations[v1.AnnotationPauseReconciliation] = "true"
+				}
+			})
+			for range 3 {
+				_, _ = h.pass(rival.operators[0], -1)
+			}
+			for _, c := range rival.kafka().Status.StretchClusters {
+				g.Expect(c).NotTo(And(HaveField("Name", "west"), HaveField("NodeIDs", Not(BeEmpty()))))
+			}
+			after := h.snapshot()
+			for name, version := range before {
+				g.Expect(after).To(HaveKeyWithValue(name, version))
+			}
+		})
 	}
 }
 
@@ -127,6 +157,10 @@ func TestWhatWasKeptInOneKubernetesClusterIsTakenOverByHand(t *testing.T) {
 	h.must(h.k8s.Update(t.Context(), kafka))
 	h.must(h.k8s.Delete(t.Context(), kafka))
 	h.collect()
+	for _, id := range []string{"west", "east", "central"} {
+		h.must(h.k8s.Delete(t.Context(), h.pool(id, 1)))
+		h.must(h.k8s.Create(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
+	}
 	set := facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-west"}
 	before := west.objects[set].GetUID()
 	again := stretchedKafka()
@@ -139,6 +173,17 @@ func TestWhatWasKeptInOneKubernetesClusterIsTakenOverByHand(t *testing.T) {
 		ContainSubstring("it was made for another Kafka object, whose anchor is gone"),
 		ContainSubstring("give it an owner reference to ConfigMap my-cluster-kafka-gc with uid "+string(anchor.GetUID()))))))
 	g.Expect(west.objects[set].GetUID()).To(Equal(before))
+	listed := func() []string {
+		var stretch []string
+		for _, c := range h.centrals[0].kafka().Status.StretchClusters {
+			stretch = append(stretch, fmt.Sprint(c.Name, c.NodeIDs))
+		}
+		return stretch
+	}
+	g.Expect(listed()).To(ContainElements("east[1]", "west[2]"))
+	h.start(h.leader())
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(listed()).To(ContainElements("east[1]", "west[2]"), "the record tells of the former object")
 
 	own(metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: anchor.GetName(), UID: anchor.GetUID()})
 	h.rest()
