@@ -101,6 +101,9 @@ func TestTheKeyOfACAStaysWhoeverPutItBesideTheCertificate(t *testing.T) {
 			})
 			change(h.history, &corev1.Secret{}, name, func(s *corev1.Secret) {
 				s.Data["tls.key"], s.Data["ca.crt"] = key, slices.Concat(key, s.Data["ca.crt"])
+				if !generated {
+					s.Data["ca.p12"], s.Data["ca.password"] = []byte("with the key"), []byte("secret")
+				}
 			})
 			h.rest()
 			for _, id := range []string{"east", "west"} {
@@ -108,6 +111,14 @@ func TestTheKeyOfACAStaysWhoeverPutItBesideTheCertificate(t *testing.T) {
 				g.Expect(fmt.Sprintf("%s", copied(id).Data)).NotTo(ContainSubstring("PRIVATE KEY"))
 			}
 			g.Expect(h.centrals[0].kafka().Status.Conditions).To(ContainElement(HaveField("Reason", "NotOnlyCertificates")))
+			if generated {
+				return
+			}
+			g.Expect(copied("east").Data["ca.p12"]).NotTo(Or(BeEmpty(), Equal([]byte("with the key"))), "a store of its certificates")
+			g.Expect(copied("east").Data["ca.password"]).NotTo(Or(BeEmpty(), Equal([]byte("secret"))))
+			before := h.snapshot()
+			_, _ = h.pass(h.leader(), -1)
+			g.Expect(h.snapshot()).To(Equal(before))
 		})
 	}
 }

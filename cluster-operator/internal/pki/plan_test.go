@@ -624,8 +624,8 @@ func TestKeysAmongTheCertificatesOfACA(t *testing.T) {
 		about("Clients CA: more.crt in Secret kafka/c-clients-ca-cert has")))
 }
 
-// TestPublicSecretsOfCAs checks that other Kubernetes clusters get certificates, and a store that the operator made, and nothing else: what
-// is not for them is empty, and not missing, so that it overwrites what is there.
+// TestPublicSecretsOfCAs checks that other Kubernetes clusters get certificates, and a store of them that the operator made, and nothing
+// else: what is not for them is empty, and not missing, so that it overwrites what is there.
 func TestPublicSecretsOfCAs(t *testing.T) {
 	g := NewWithT(t)
 	s := running(t)
@@ -637,7 +637,23 @@ func TestPublicSecretsOfCAs(t *testing.T) {
 	before := secret.DeepCopy()
 	want := map[string][]byte{"ca.crt": ca, "tls.crt": ca, "tls.key": {}, "ca.key": {}, "tls-combined.pem": {}, "key.crt": {}, "ca.p12": {},
 		"ca.password": {}, "notes": {}}
-	g.Expect(Public(secret, false).Data).To(Equal(want))
+	public := Public(secret, false).Data
+	store, err := pkcs12.DecodeTrustStore(public["ca.p12"], string(public["ca.password"]))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(store).To(HaveEach(HaveField("Raw", cert(t, secret, "tls.crt").Raw)))
+	g.Expect(Public(secret, false).Data).To(Equal(public), "the same in each pass")
+	g.Expect(fmt.Sprintf("%s", public)).NotTo(ContainSubstring("PRIVATE KEY"))
+	delete(public, "ca.p12")
+	delete(public, "ca.password")
+	made := maps.Clone(want)
+	delete(made, "ca.p12")
+	delete(made, "ca.password")
+	g.Expect(public).To(Equal(made))
+	without := secret.DeepCopy()
+	delete(without.Data, "ca.p12")
+	g.Expect(Public(without, false).Data).To(And(HaveKeyWithValue("ca.password", []byte{}), Not(HaveKey("ca.p12"))))
+	without.Data = map[string][]byte{"ca.p12": secret.Data["ca.p12"]}
+	g.Expect(Public(without, false).Data).To(Equal(map[string][]byte{"ca.p12": {}}), "there are no certificates")
 	want["ca.p12"], want["ca.password"] = secret.Data["ca.p12"], secret.Data["ca.password"]
 	g.Expect(Public(secret, true).Data).To(Equal(want))
 	g.Expect(secret).To(Equal(before), "the cache's object stays")

@@ -1,9 +1,11 @@
 package pki
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,4 +53,23 @@ func putStore(in *Input, data map[string][]byte, changed bool) error {
 	}
 	data[entryStore], data[entryPassword] = store, []byte(password)
 	return nil
+}
+
+// putPublicStore writes the certificates of a user's CA as putStore does, and always the same for the same certificates. Neither the store
+// nor its password, which follows from them, is secret. Without a certificate it writes nothing.
+func putPublicStore(data map[string][]byte) {
+	var certs []byte
+	for _, name := range slices.Sorted(maps.Keys(data)) {
+		if strings.HasSuffix(name, suffixCert) {
+			certs = append(certs, data[name]...)
+		}
+	}
+	if len(certs) == 0 {
+		return
+	}
+	delete(data, entryPassword)
+	in := &Input{PKCS12: true, Rand: rand.NewChaCha8(sha256.Sum256(certs))}
+	if err := putStore(in, data, true); err != nil { // the certificates were parsed, and this source of bytes does not end
+		data[entryStore], data[entryPassword] = []byte{}, []byte{}
+	}
 }
