@@ -13,15 +13,15 @@ import (
 func TestADecisionThatAwaitsRestarts(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1, 2).slowly(time.Minute)
 	sc.topics(topicOf("t", 1, ids(0, 1, 2), ids(0, 1, 2)))
-	sc.Expect(sc.step().AwaitsRestarts()).To(BeFalse(), "something is done")
-	sc.Expect(sc.step().AwaitsRestarts()).To(BeTrue())
+	sc.Expect(sc.step().Awaits()).To(Equal(roller.AwaitsAnything), "something is done")
+	sc.Expect(sc.step().Awaits()).To(Equal(roller.AwaitsNodes))
 	sc.policy.MaxUnavailable = 3
 	sc.topics(topicOf("t", 2, ids(0, 1, 2), ids(1, 2)))
-	sc.Expect(sc.step().AwaitsRestarts()).To(BeFalse(), "replicas may be in sync at any moment")
+	sc.Expect(sc.step().Awaits()).To(Equal(roller.AwaitsAnything), "replicas may be in sync at any moment")
 	sc.node(1).Hold, sc.policy.MaxUnavailable = "ann looks at it", 1
-	sc.Expect(sc.step().AwaitsRestarts()).To(BeTrue())
+	sc.Expect(sc.step().Awaits()).To(Equal(roller.AwaitsNodes))
 	sc.current(0, 1, 2).node(0).Instance = roller.Known("another")
 	sc.slowly(0)
 	sc.roll()
-	sc.Expect(sc.last.AwaitsRestarts()).To(BeFalse(), "nothing is under way")
+	sc.Expect(sc.last.Awaits()).To(Equal(roller.AwaitsAnything), "nothing is under way")
 }

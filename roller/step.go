@@ -232,19 +232,32 @@ func (a *Assessment) waitsForTime() bool {
 	return true
 }
 
-// AwaitsRestarts reports whether nothing can be done before a restart under way is complete, whatever else changes: each node that needs
-// something waits for its turn. A node that is back waits for its replicas, of which a reassignment may add some.
-func (d Decision) AwaitsRestarts() bool {
+// Awaited is what has to happen before a roller can do anything.
+type Awaited int
+
+// What has to happen.
+const (
+	AwaitsAnything Awaited = iota // something can be done now, or any change may allow it
+	AwaitsReplicas                // a restart has to complete, and a node that is back waits for its replicas
+	AwaitsNodes                   // a restart has to complete, and no restarted node is back
+)
+
+// Awaits returns what has to happen before anything can be done: if a restart under way has to complete first, each node that needs
+// something waits for its turn.
+func (d Decision) Awaits() Awaited {
 	turn := []Rule{RuleUnderWay, RuleOrder, RuleLimit, RuleBatch}
+	if d.Phase != PhaseRolling || len(d.Actions) > 0 || len(d.Progress.Restarts) == 0 ||
+		slices.ContainsFunc(d.Nodes, func(a Assessment) bool {
+			return a.Need != NeedNothing && !slices.ContainsFunc(a.Blocks, func(b Block) bool { return slices.Contains(turn, b.Rule) })
+		}) {
+		return AwaitsAnything
+	}
 	for _, restart := range d.Progress.Restarts {
 		if !restart.Ready.IsZero() {
-			return false
+			return AwaitsReplicas
 		}
 	}
-	return d.Phase == PhaseRolling && len(d.Actions) == 0 && len(d.Progress.Restarts) > 0 &&
-		!slices.ContainsFunc(d.Nodes, func(a Assessment) bool {
-			return a.Need != NeedNothing && !slices.ContainsFunc(a.Blocks, func(b Block) bool { return slices.Contains(turn, b.Rule) })
-		})
+	return AwaitsNodes
 }
 
 // again returns when the next look is useful.

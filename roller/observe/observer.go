@@ -84,7 +84,7 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 // still answer, and reads the other facts like a Glance. It reads from Kubernetes' API servers, and not from caches.
 func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapshot {
 	return o.observe(ctx, false, func(s roller.Snapshot) recalled {
-		return o.memory.recall(s.At, o.Recall, o.Recall, s.Nodes).except(asked)
+		return o.memory.recall(s.At, o.Recall, roller.AwaitsAnything, s.Nodes).except(asked)
 	})
 }
 
@@ -92,14 +92,14 @@ func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapsh
 // Kubernetes is read from caches if there are any. All other facts are read again. On a large cluster that takes a handful of requests
 // instead of one for each node.
 //
-// awaits means that the last look only waited for restarts: then also reassignments, registered brokers and the configurations of topics
-// may be older. Verify reads them again before any action.
-func (o *Observer) Glance(ctx context.Context, awaits bool) roller.Snapshot {
+// awaits is what the last look waited for. If it only waited for restarts, facts on which nothing depends until then may be older: registered
+// brokers, the configurations of topics and, while no restarted node is back, reassignments. Verify reads them again before any action.
+func (o *Observer) Glance(ctx context.Context, awaits roller.Awaited) roller.Snapshot {
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
 		if o.Recall <= 0 {
 			return recalled{}
 		}
-		return o.memory.recall(s.At, o.Recall, SharedRecall(o.Recall, awaits), s.Nodes)
+		return o.memory.recall(s.At, o.Recall, awaits, s.Nodes)
 	})
 }
 

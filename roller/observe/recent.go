@@ -12,22 +12,27 @@ import (
 // to do.
 const DefaultRecall = 30 * time.Second
 
-// atATime is how many nodes are asked on average for their configurations within Recall: in a cluster of 1,000 nodes, each once in 83
+// atATime is how many nodes are asked on average for their configurations within Recall: in a cluster of 1,000 nodes, each once in 125
 // minutes, while no action affects it and it is not suspect. The answer shows changes by other clients, and whether the node answers; a
 // broker that no longer follows the active controller is noticed at once.
-const atATime = 6
+const atATime = 4
 
 // RecallOf returns the maximum age of configurations in a cluster of this size, if that of a small cluster is recall.
 func RecallOf(recall time.Duration, nodes int) time.Duration {
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
-// SharedRecall returns the maximum age of the facts that are not about single nodes. It is longer while the roller only awaits restarts.
-func SharedRecall(recall time.Duration, awaits bool) time.Duration {
-	if awaits {
-		return 10 * recall
+// SharedRecall returns the maximum age of the facts that are not about single nodes: that of reassignments, and that of the others. It is
+// longer while the roller only awaits restarts. A node that is back waits for its replicas, of which a reassignment may add some.
+func SharedRecall(recall time.Duration, awaits roller.Awaited) (moves, others time.Duration) {
+	switch awaits {
+	case roller.AwaitsNodes:
+		return 10 * recall, 10 * recall
+	case roller.AwaitsReplicas:
+		return recall, 10 * recall
+	case roller.AwaitsAnything:
 	}
-	return recall
+	return recall, recall
 }
 
 // memory contains Kafka's last answers about what rarely changes or is expensive to read: configurations, with one request for each node
@@ -114,11 +119,12 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 }
 
 // recall returns the facts of nodes that are not older than within, or than the time to ask all nodes of a large cluster in turn, and the
-// other facts that are not older than shared. The facts of a node are recalled only if it answered, is ready, was not restarted since, and
+// other facts that are not older than SharedRecall allows. The facts of a node are recalled only if it answered, is ready, was not restarted since, and
 // is not suspect; those of a topic only if it has the same id, and those of brokers only if they show all that are ready in service.
 // Unknown facts are read again, except for a node that is known to be away, which is asked at intervals; its readiness is read at each
 // look.
-func (m *memory) recall(now time.Time, within, shared time.Duration, nodes []roller.Node) recalled {
+func (m *memory) recall(now time.Time, within time.Duration, awaits roller.Awaited, nodes []roller.Node) recalled {
+	moves, others := SharedRecall(within, awaits)
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]limit{}, due: map[roller.NodeID]bool{}}
 	age := RecallOf(within, len(nodes))
 	for _, n := range nodes {
@@ -130,13 +136,13 @@ func (m *memory) recall(now time.Time, within, shared time.Duration, nodes []rol
 		}
 	}
 	r.hidden = m.recallHidden(now, within, nodes)
-	if now.Sub(m.membersAt) <= shared && m.members.shows(nodes) {
+	if now.Sub(m.membersAt) <= others && m.members.shows(nodes) {
 		r.members = &m.members
 	}
-	if now.Sub(m.movesAt) <= shared {
+	if now.Sub(m.movesAt) <= moves {
 		r.moves = m.moves
 	}
-	if now.Sub(m.limitsAt) <= shared {
+	if now.Sub(m.limitsAt) <= others {
 		m.recallLimits(r.limits)
 	}
 	return r

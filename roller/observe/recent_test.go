@@ -109,7 +109,7 @@ var everything = with("DescribeCluster", "ListReassignments", "DescribeConfigs o
 	"DescribeNodeConfigs 0", "DescribeNodeConfigs 1", "DescribeNodeConfigs 2")
 
 func (r *reading) glance() roller.Snapshot {
-	return r.observer.Glance(context.WithoutCancel(r.t.Context()), false)
+	return r.observer.Glance(context.WithoutCancel(r.t.Context()), roller.AwaitsAnything)
 }
 
 // A broker that has left the metadata is not assumed to respond because it did before.
@@ -478,26 +478,32 @@ func TestSilenceIsHeardInSlowLooks(t *testing.T) {
 	}
 }
 
-// While the roller only awaits a restart, what is not about single nodes is read every five minutes. Verify reads it in any case.
+// While the roller only awaits a restart, what is not about single nodes is read every five minutes, but for the reassignments once a node
+// is back. Verify reads it in any case.
 func TestAGlanceThatAwaitsRestartsReadsLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReading(t, 30*time.Second)
 		r.glance()
-		shared := ContainElements("DescribeCluster", "ListReassignments", "DescribeConfigs orders")
+		all := ContainElements("DescribeCluster", "ListReassignments", "DescribeConfigs orders")
 		none := Not(ContainElement(BeElementOf("DescribeCluster", "ListReassignments", "DescribeConfigs orders")))
+		moves := And(ContainElement("ListReassignments"), Not(ContainElement(BeElementOf("DescribeCluster", "DescribeConfigs orders"))))
 		for _, c := range []struct {
 			pause  time.Duration
-			awaits bool
+			awaits roller.Awaited
 			read   types.GomegaMatcher
-		}{{31 * time.Second, true, none}, {4 * time.Minute, true, none}, {30 * time.Second, true, shared}, {31 * time.Second, false, shared}} {
+		}{
+			{31 * time.Second, roller.AwaitsNodes, none}, {4 * time.Minute, roller.AwaitsNodes, none},
+			{30 * time.Second, roller.AwaitsNodes, all}, {31 * time.Second, roller.AwaitsReplicas, moves},
+			{31 * time.Second, roller.AwaitsAnything, all},
+		} {
 			<-time.After(c.pause)
 			r.asked()
 			r.observer.Glance(t.Context(), c.awaits)
 			r.Expect(r.asked()).To(c.read)
 		}
-		r.observer.Glance(t.Context(), true)
+		r.observer.Glance(t.Context(), roller.AwaitsNodes)
 		r.asked()
 		r.observer.Verify(t.Context(), toRestart(1))
-		r.Expect(r.asked()).To(shared)
+		r.Expect(r.asked()).To(all)
 	})
 }

@@ -62,9 +62,9 @@ var ErrHeld = errors.New("another roller is already restarting this Kafka cluste
 type Engine struct {
 	// Observe returns a fresh Snapshot. Actions are carried out only on a fresh one.
 	Observe func(ctx context.Context) roller.Snapshot
-	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do. awaits means that the
-	// last look only waited for restarts, so that facts on which only actions depend may be older still.
-	Glance func(ctx context.Context, awaits bool) roller.Snapshot
+	// Glance, if set, is a cheaper Observe, in which some facts may be older. It shows whether there is anything to do. awaits is what the
+	// last look waited for: until then, facts on which only actions depend may be older still.
+	Glance func(ctx context.Context, awaits roller.Awaited) roller.Snapshot
 	// Verify, which must be set together with Glance, returns facts that are as fresh as those of Observe for actions that depend only on
 	// the asked nodes.
 	Verify func(ctx context.Context, asked roller.Asked) roller.Snapshot
@@ -91,8 +91,8 @@ type Engine struct {
 	late int
 	// changing are the nodes whose configuration has just been changed. A glance does not show the result of that.
 	changing []roller.NodeID
-	// awaits means that the last look only waited for restarts.
-	awaits bool
+	// awaits is what the last look waited for.
+	awaits roller.Awaited
 }
 
 // Look executes one step. It returns an error if it could not decide, or could not store its decision; then it has carried out nothing.
@@ -148,7 +148,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	if e.Woken {
 		unready = UnreadyWoken
 	}
-	d.Again, e.awaits = Pace(d, s.At, unready), d.AwaitsRestarts()
+	d.Again, e.awaits = Pace(d, s.At, unready), d.Awaits()
 	for _, r := range e.Reports {
 		r.ReportLook(&s, d, outcomes)
 	}

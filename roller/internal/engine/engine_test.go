@@ -153,7 +153,7 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 	}
 	observed := 0
 	glanced := outdated
-	b.engine.Glance = func(context.Context, bool) roller.Snapshot { return glanced }
+	b.engine.Glance = func(context.Context, roller.Awaited) roller.Snapshot { return glanced }
 	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		observed++
 		b.Expect(asked.Nodes).NotTo(BeEmpty())
@@ -181,7 +181,7 @@ func TestNothingIsDoneOnAGlance(t *testing.T) {
 // Verify was asked for.
 func (b *bench) reads(glanced func() roller.Snapshot) *[]roller.Asked {
 	var all []roller.Asked
-	b.engine.Glance = func(context.Context, bool) roller.Snapshot { return recalling(glanced()) }
+	b.engine.Glance = func(context.Context, roller.Awaited) roller.Snapshot { return recalling(glanced()) }
 	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		all = append(all, asked)
 		return recalling(b.snapshot, slices.Concat(asked.Nodes, asked.Peers)...)
@@ -287,7 +287,7 @@ func TestAChangeIsFollowedByFreshFacts(t *testing.T) {
 	}
 	before := b.snapshot
 	observed := 0
-	b.engine.Glance = func(context.Context, bool) roller.Snapshot { return before }
+	b.engine.Glance = func(context.Context, roller.Awaited) roller.Snapshot { return before }
 	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		observed++
 		b.Expect(asked.Nodes).NotTo(BeEmpty())
@@ -510,7 +510,7 @@ func TestHiddenTopicsKeepNoOtherBroker(t *testing.T) {
 		}
 		return s
 	}
-	b.engine.Glance = func(context.Context, bool) roller.Snapshot { return see() }
+	b.engine.Glance = func(context.Context, roller.Awaited) roller.Snapshot { return see() }
 	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		for _, id := range asked.Restarts {
 			if id < 4 {

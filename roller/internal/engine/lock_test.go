@@ -148,7 +148,7 @@ func TestOnlyWhatWasVerifiedIsDone(t *testing.T) {
 	other.Nodes = slices.Clone(other.Nodes)
 	other.Nodes[0].Revision = roller.Known(roller.Revision{Current: "new", Desired: "new"}) // it was restarted meanwhile
 	glanced := b.snapshot
-	b.engine.Glance = func(context.Context, bool) roller.Snapshot { return glanced }
+	b.engine.Glance = func(context.Context, roller.Awaited) roller.Snapshot { return glanced }
 	var all [][]roller.NodeID
 	b.engine.Verify = func(_ context.Context, asked roller.Asked) roller.Snapshot {
 		all = append(all, asked.Restarts)

@@ -9,10 +9,11 @@ import (
 const (
 	// Unready is the interval of looks while all restarting nodes are unready.
 	Unready = 5 * time.Second
-	// UnreadyWoken is the interval while a node is unready, for callers that pod events wake.
-	UnreadyWoken = 30 * time.Second
+	// UnreadyWoken is the interval while a node is unready, for callers that pod events wake. It is less than the gap between looks after
+	// which silence starts anew (package observe).
+	UnreadyWoken = 45 * time.Second
 	// slowest is the longest interval between looks while replicas catch up.
-	slowest = 10 * time.Second
+	slowest = 20 * time.Second
 )
 
 // Pace returns when to look again: after the time of the decision, or later if it only waits for pods, or for replicas that need longer at

@@ -32,13 +32,13 @@ func TestHowOftenItIsLookedAtARoll(t *testing.T) {
 	}{
 		{"nothing is under way", roller.PhaseWaiting, nil, nil, soon},
 		{"something is done", roller.PhaseRolling, []roller.Action{{}}, restarts(starting), soon},
-		{"a pod is waited for", roller.PhaseRolling, nil, restarts(starting), 30 * time.Second},
-		{"replicas that need 20 s more", roller.PhaseRolling, nil, restarts(back(200, 100)), 10 * time.Second},
+		{"a pod is waited for", roller.PhaseRolling, nil, restarts(starting), 45 * time.Second},
+		{"replicas that need 20 s more", roller.PhaseRolling, nil, restarts(back(200, 100)), 15 * time.Second},
 		{"replicas that need 7 s more", roller.PhaseRolling, nil, restarts(back(200, 50)), 5 * time.Second},
-		{"replicas that need an hour", roller.PhaseRolling, nil, restarts(back(20000, 19999)), 10 * time.Second},
+		{"replicas that need an hour", roller.PhaseRolling, nil, restarts(back(20000, 19999)), 20 * time.Second},
 		{"replicas that are nearly in sync", roller.PhaseRolling, nil, restarts(back(200, 1)), soon},
 		{"replicas of which nobody knows", roller.PhaseRolling, nil, restarts(back(200, 200)), soon},
-		{"both", roller.PhaseRolling, nil, restarts(starting, back(200, 100)), 10 * time.Second},
+		{"both", roller.PhaseRolling, nil, restarts(starting, back(200, 100)), 15 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := roller.Decision{Phase: c.phase, Actions: c.actions, Again: soon, Progress: roller.Progress{Restarts: c.restarts}}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
-	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 // Scale is a cluster that is rolled without faults to measure its figures.
@@ -67,7 +66,7 @@ func measure(c Cluster, recall time.Duration, skip bool) (Figures, error) {
 		if next := r.w.next(); skip && before == r.w.changed && len(r.last.Actions) == 0 && !next.IsZero() {
 			steps = max(1, int(min(next.Sub(r.w.now), time.Minute)/again))
 		}
-		r.memory.sharedWithin = observe.SharedRecall(recall, r.last.AwaitsRestarts())
+		r.memory.awaits = r.last.Awaits()
 		for quiet := 1; quiet < steps; quiet++ {
 			r.memory.glance(at.Add(time.Duration(quiet)*again), r.w.nodes)
 		}

@@ -74,9 +74,9 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(glance(69*time.Second)).To(Equal(2+3+1), "it is asked again")
 	down.pod, down.process, down.up, down.fenced = podReady, true, true, false
 	g.Expect(glance(70*time.Second)).To(Equal(2+1+1), "it is ready, and may be in service")
-	g.Expect(look(160*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
+	g.Expect(look(230*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
 		To(Equal(2+3+1+2), "the peers are asked for their configurations in any case")
-	g.Expect(glance(301*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
+	g.Expect(glance(451*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
 	elect := roller.Action{Kind: roller.ActionElectLeaders}
 	waits := roller.Action{Kind: roller.ActionElectLeaders, Await: true}
 	g.Expect(elections([]roller.Action{elect, waits, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})).

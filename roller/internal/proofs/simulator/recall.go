@@ -14,8 +14,8 @@ import (
 type memory struct {
 	// within is how old answers of a small cluster may be for a glance (observe.Observer).
 	within time.Duration
-	// sharedWithin is the same for what is not about single nodes.
-	sharedWithin time.Duration
+	// awaits is what the last look waited for.
+	awaits roller.Awaited
 	// nodes are the answers of nodes that served, or were away.
 	nodes map[roller.NodeID]heard
 	// limits are the limits of topics, and moves the replicas that reassignments add and remove; nil if they are unknown.
@@ -81,7 +81,7 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	r.oracle.hears(s.Fault == faultSlowLook)
 	r.w.observeKafka(seen, s.Blind)
 	verify := len(asked.Nodes) > 0
-	r.memory.sharedWithin = observe.SharedRecall(r.memory.within, !verify && r.last.AwaitsRestarts())
+	r.memory.awaits = r.last.Awaits()
 	r.memory.shared(r.w.now, verify)
 	r.memory.recallTopics(r.w, seen)
 	r.memory.requests += len(asked.Restarts) // the topics that the brokers have replicas of
@@ -178,11 +178,12 @@ func (m *memory) tell(n *roller.Node) {
 // shared counts the requests that are not about single nodes: the quorum, the topics, and what is not recalled.
 func (m *memory) shared(now time.Time, verify bool) {
 	m.requests += 2
-	if verify && !m.trustsLimits || now.Sub(m.limitsAt) > m.sharedWithin {
+	moves, limits := observe.SharedRecall(m.within, m.awaits)
+	if verify && !m.trustsLimits || now.Sub(m.limitsAt) > limits {
 		m.limits, m.limitsAt = nil, now
 		m.requests++
 	}
-	if verify && !m.trustsMoves || now.Sub(m.movesAt) > m.sharedWithin {
+	if verify && !m.trustsMoves || now.Sub(m.movesAt) > moves {
 		m.moves, m.movesAt = nil, now
 		m.requests++
 	}
@@ -228,7 +229,7 @@ func (m *memory) recallMembers(now time.Time, seen *roller.Snapshot) bool {
 	m.outdated = m.fenced == nil || slices.ContainsFunc(seen.Nodes, func(n roller.Node) bool {
 		return n.Roles.Broker && n.Ready.Or(false) && m.fenced[n.ID].Or(true)
 	})
-	if m.outdated || now.Sub(m.members) > m.sharedWithin {
+	if m.outdated || m.oldMembers(now) {
 		return false
 	}
 	for i := range seen.Nodes {
@@ -237,6 +238,12 @@ func (m *memory) recallMembers(now time.Time, seen *roller.Snapshot) bool {
 		}
 	}
 	return true
+}
+
+// oldMembers reports whether the registered brokers were read too long ago.
+func (m *memory) oldMembers(now time.Time) bool {
+	_, within := observe.SharedRecall(m.within, m.awaits)
+	return now.Sub(m.members) > within
 }
 
 // readMembers reads the registered brokers.
@@ -251,7 +258,7 @@ func (m *memory) readMembers(now time.Time, seen *roller.Snapshot) {
 // glance counts a glance that sees the same as the last look.
 func (m *memory) glance(now time.Time, nodes []*node) {
 	m.shared(now, false)
-	if m.outdated || now.Sub(m.members) > m.sharedWithin {
+	if m.outdated || m.oldMembers(now) {
 		m.members = now
 		m.requests++
 	}
