@@ -345,6 +345,9 @@ func (w *model) checkStatus(p *modelProcess, before, after *v1.KafkaTopic) {
 	case now.ObservedGeneration != old.ObservedGeneration && now.ObservedGeneration > after.Generation:
 		w.fail("%s has seen generation %d of %s before there was one", p, now.ObservedGeneration, pass.key)
 	}
+	if now.TopicName != old.TopicName && now.TopicName != "" && now.TopicID == "" && !w.isMade(p, now.TopicName) {
+		w.fail("%s says of %s that topic %s is its own, of which it knows nothing", p, pass.key, now.TopicName)
+	}
 	if pass.own.ID != "" && old.ClusterID != "" && old.ClusterID != pass.own.ID && managed && !paused {
 		old.Conditions, now.Conditions = nil, nil
 		if !equality.Semantic.DeepEqual(old, now) && !w.swapped { // the version that it read lacked the clusterId

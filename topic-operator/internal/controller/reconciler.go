@@ -168,9 +168,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		r.memory.forgetCreation(p.kt.UID)
 		return report(topic.Outcome{State: topic.Unmanaged, Why: ownership.WhyUnmanaged(p.kt, p.facts.Object)}), nil
 	case ownership.MarkPaused:
-		// The status keeps the name of the topic for an object that was paused from the start (Strimzi;
-		// docs/decisions/unmanaged-and-paused.md).
-		return report(topic.Outcome{State: topic.Paused, Claimed: &topic.Claim{Name: d.Topic}}), nil
+		return markPaused(p.facts.Object), nil
 	case ownership.Refuse:
 		return r.refuse(p, d), nil
 	case ownership.Look:
@@ -187,6 +185,16 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		return r.delete(ctx, p, d)
 	}
 	panic("unknown decision " + d.String())
+}
+
+// markPaused returns the verdict that reports a pause. The status may lack the topic that the operator created for the object. One that was
+// paused from the start has no topic, and may still ask for another name (docs/decisions/unmanaged-and-paused.md).
+func markPaused(o ownership.Object) verdict {
+	outcome := topic.Outcome{State: topic.Paused}
+	if o.Made != nil {
+		outcome.Claimed = &topic.Claim{Name: o.Made.Name}
+	}
+	return report(outcome)
 }
 
 // show writes the outcome of a pass to the status, unless the status has it, or it is noise.

@@ -13,7 +13,7 @@ func TestANewPausedKafkaTopicTouchesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", pause)
 	w.pass("a")
-	w.Expect(w.get("a")).To(And(haveConditions("ReconciliationPaused=True"), observed(), claim("a", "")))
+	w.Expect(w.get("a")).To(And(haveConditions("ReconciliationPaused=True"), observed(), claim("", "")))
 	w.Expect(w.get("a").Finalizers).To(BeEmpty())
 	w.Expect(w.kafka.took()).To(BeEmpty())
 	w.Expect(w.sink.took()).
@@ -26,6 +26,30 @@ func TestANewPausedKafkaTopicTouchesNothing(t *testing.T) {
 	w.update("a", resume)
 	w.pass("a")
 	w.Expect(w.get("a")).To(And(beReady(), claim("a", w.kafka.get("a").Topic.ID.String())))
+}
+
+// Nothing was created for it, so nothing speaks against another name.
+func TestAKafkaTopicThatWasPausedFromTheStartMayChooseAnotherName(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", pause, named("wrong"))
+	w.pass("a")
+	w.update("a", named("right"))
+	w.pass("a")
+	w.update("a", resume)
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(beReady(), claim("right", w.kafka.get("right").Topic.ID.String())))
+	w.Expect(w.kafka.get("wrong")).To(BeNil())
+}
+
+// The status keeps the name of the topic that was created for it, though the write after the creation failed.
+func TestAKafkaTopicThatIsPausedBeforeItsClaimIsStoredKeepsItsTopic(t *testing.T) {
+	w := newWorld(t)
+	w.create("a", named("x"))
+	w.requests.once("PATCH a/status", func() { w.update("a", pause) })
+	w.pass("a")
+	w.Expect(w.get("a")).To(claim("", ""), "the claim came too late")
+	w.pass("a")
+	w.Expect(w.get("a")).To(And(haveConditions("ReconciliationPaused=True"), claim("x", "")))
 }
 
 // Strimzi: shouldNotReconcilePausedKafkaTopicOnUpdate, topicIdShouldBeEmptyOnPausedKafkaTopic.

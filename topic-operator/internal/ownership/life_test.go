@@ -38,7 +38,7 @@ func (l *life) pass() string {
 	case ownership.Align:
 		o.Claimed = &topic.Claim{Name: d.Topic, ID: d.ID, ClusterID: l.own.ID}
 	case ownership.MarkPaused:
-		o.State, o.Claimed = topic.Paused, &topic.Claim{Name: d.Topic}
+		o.State = topic.Paused
 	case ownership.MarkUnmanaged:
 		o.State = topic.Unmanaged
 	case ownership.Refuse:
@@ -114,7 +114,7 @@ func TestATopicThatWasPausedFromTheStartIsNotDeleted(t *testing.T) {
 	l := newLife(t)
 	l.annotate(v1.AnnotationPauseReconciliation, "true")
 	l.pass()
-	l.Expect(l.identity()).To(Equal("orders,,"))
+	l.Expect(l.identity()).To(Equal(",,"))
 	l.delete()
 	l.Expect(l.pass()).To(Equal("refuse orders (NotReadyForDeletion)"))
 }
