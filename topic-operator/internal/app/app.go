@@ -153,7 +153,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 	guard := newGuard(admin, o, m, armed.clusterKnown, again, log)
 	credentialsChanged.set(func() {
 		guard.Look()
-		again(func(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) }) // Kafka may answer now
+		again(controller.Unready) // Kafka may answer now
 	})
 	fields, err := newSchema(mgr, armed, again, log)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
 // A changed Secret and a reachable Kafka cluster are the only triggers here: no KafkaTopic changes and no timer fires.
@@ -23,6 +22,6 @@ func TestObjectsThatWaitAreLookedAtWhenTheLoginWorksAgain(t *testing.T) {
 	}
 	w.Expect(w.readyNames()).To(BeEmpty())
 	w.kafka.hook(nil)
-	w.Expect(w.r.Requeue(t.Context(), func(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) })).To(Succeed())
+	w.Expect(w.r.Requeue(t.Context(), Unready)).To(Succeed())
 	w.Eventually(w.readyNames).Should(Equal([]string{"a", "b"}))
 }

@@ -27,6 +27,7 @@ func (w *model) converge() {
 	for _, o := range w.operators {
 		o.mute, o.noLease, o.denied = false, false, false
 		w.lead(o, o.index)
+		w.secret(o, true)
 		if id := o.process.guard.Current().ID; id != "" && id != o.clusterID() {
 			w.start(o, o.process.events, false) // a guard that found another cluster at its start accepts no other one
 		}

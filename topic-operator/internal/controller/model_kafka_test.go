@@ -60,7 +60,10 @@ func unmarked(id kafka.TopicID, cluster int) kafka.TopicID {
 // modelKafka forwards a process's calls to Kafka, one at a time.
 type modelKafka struct{ p *modelProcess }
 
-var errModelLost = kafka.NewTransportError("the connection broke", nil)
+var (
+	errModelLost  = kafka.NewTransportError("the connection broke", nil)
+	errModelLogin = kafka.NewError(kafka.CodeSASLAuthenticationFailed, "the password is wrong")
+)
 
 // reach returns the cluster that a call reaches, or an error.
 func (k *modelKafka) reach() (int, error) {
@@ -70,6 +73,9 @@ func (k *modelKafka) reach() (int, error) {
 	}
 	if k.p.w.clusters[at].down {
 		return at, errModelLost
+	}
+	if k.p.op.lockedOut {
+		return at, errModelLogin
 	}
 	return at, nil
 }
@@ -280,6 +286,9 @@ func (a *modelAdmin) DescribeCluster(ctx context.Context) (kafka.Cluster, error)
 	}
 	if a.p.op.mute || a.p.w.clusters[a.p.op.leads].down {
 		return kafka.Cluster{}, errModelLost
+	}
+	if a.p.op.lockedOut {
+		return kafka.Cluster{}, errModelLogin
 	}
 	return a.p.kafka.DescribeCluster(ctx)
 }

@@ -187,6 +187,34 @@ func TestTheModelFindsAPauseThatStays(t *testing.T) {
 		To(ContainSubstring("does not say that it belongs to another cluster"))
 }
 
+// A deletion waits for the id of the cluster, which Kafka tells while the operator has nothing else to do.
+var modelDeletionWaitsForTheID = modelHistory{config: modelConfig{finalizers: true, blockUnknown: true, faults: true}, steps: []modelStep{
+	{do: "create"},
+	{do: "deliver", arg: 3},
+	{do: "work"},
+	{do: "deliver", arg: 3},
+	{do: "outage"},
+	{do: "restart"},
+	{do: "delete"},
+	{do: "deliver", arg: 3},
+	{do: "work"},
+	{do: "deliver", arg: 3},
+	{do: "outage", arg: 1},
+	{do: "tick"},
+}}
+
+func TestADeletionGoesOnAsSoonAsKafkaTellsItsID(t *testing.T) {
+	checkKnown(t, modelDeletionWaitsForTheID)
+}
+
+// Random histories seldom find this one.
+func TestTheModelFindsAWaitForATimer(t *testing.T) {
+	h := modelDeletionWaitsForTheID
+	h.config.plant = plantedDrowsy
+	NewWithT(t).Expect(h.play(metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)).
+		To(ContainSubstring("waits for its timer, though Kafka has told its id"))
+}
+
 // A random history found this. Two operators select a new object, and one created the object's topic before the other one claimed it. A
 // user deletes that topic and the object, and a CustomResourceDefinition hides the claim. So the first operator can't know of the other's
 // claim, and its own topic is deleted already.

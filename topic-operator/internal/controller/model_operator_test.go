@@ -38,6 +38,8 @@ type modelOperator struct {
 	noLease bool
 	// denied reports whether the API server refuses the operator's dry runs.
 	denied bool
+	// lockedOut reports whether the operator's Secret has a password that Kafka rejects.
+	lockedOut bool
 }
 
 func (o *modelOperator) name() string { return string("AB"[o.index]) }
@@ -79,6 +81,8 @@ type modelProcess struct {
 	leftAt int
 	// drops reports whether the process knows that the API server drops the clusterId.
 	drops bool
+	// armed reports whether the process knows the id of its cluster.
+	armed bool
 }
 
 // modelSchema reports to a process which fields the API server keeps.
@@ -171,7 +175,7 @@ func (w *model) start(o *modelOperator, known int, usurps bool) {
 	p.admin = &modelAdmin{p: p}
 	ignore := func(bool) {}
 	p.guard = identity.New(p.admin, identity.Options{CallTimeout: time.Hour, Interval: time.Nanosecond, Armed: ignore, Changed: ignore,
-		Restored: p.lookAtAll, Now: p.now, Log: logr.Discard()})
+		Restored: p.restored, Now: p.now, Log: logr.Discard()})
 	dropped := events.New(nil, events.Limits{}, func() {})
 	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, dropped, w.metrics, Options{
 		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
@@ -304,6 +308,7 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	p.w.tell("%s looks at %s", p, key)
 	result, err, ended := p.reconcile(key)
 	p.passes = p.passes[:len(p.passes)-1]
+	defer p.checkAwake()
 	defer p.checkNotForgotten(key)
 	switch {
 	case p.dead && p.op.process == p && p.w.violation == "":
@@ -375,6 +380,13 @@ func (p *modelProcess) lookAtAll() {
 		if p.cache[key] != nil {
 			p.ask(key)
 		}
+	}
+}
+
+// restored is called when the guard learns the id of the cluster.
+func (p *modelProcess) restored() {
+	if p.w.config.plant != plantedDrowsy {
+		p.lookAtAll()
 	}
 }
 
@@ -456,6 +468,7 @@ func (p *modelProcess) deleted(key types.NamespacedName, last *v1.KafkaTopic, un
 
 // tick lets the guard check once which cluster answers, as its loop does.
 func (p *modelProcess) tick() {
+	defer p.checkAwake()
 	if drops := p.w.server.prunes && p.w.config.plant != plantedDeaf; p.drops != drops {
 		p.drops = drops
 		p.lookAtAll()

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -114,6 +116,47 @@ func (w *model) deny(s modelStep) {
 	o := w.operators[s.who%2]
 	o.denied = pick(s.arg, 0, true, true, false)
 	w.tell("the API server refuses the dry runs of operator %s: %t", o.name(), o.denied)
+}
+
+// secret changes the Secret of an operator to a password that Kafka accepts, or to one that it rejects.
+func (w *model) secret(o *modelOperator, right bool) {
+	o.lockedOut = !right
+	w.tell("the Secret of operator %s has the right password: %t", o.name(), right)
+	p := o.process
+	if w.config.plant != plantedDull {
+		for _, kt := range p.all() {
+			if Unready(kt) {
+				p.ask(client.ObjectKeyFromObject(kt))
+			}
+		}
+	}
+	p.tick()
+	if right {
+		p.checkAsked("the Secret has changed", "SaslAuthenticationException")
+	}
+}
+
+// checkAwake checks that no object goes on waiting for the id of the cluster when the process has just learned it.
+func (p *modelProcess) checkAwake() {
+	if !p.armed && p.guard.Current().ID != "" {
+		p.armed = true
+		p.checkAsked("Kafka has told its id", "The id of the Kafka cluster could not be retrieved")
+	}
+}
+
+// checkAsked checks that a pass over each object that failed with these words follows before its timer, after what it waited for happened.
+func (p *modelProcess) checkAsked(happened, words string) {
+	for _, kt := range p.all() {
+		key := client.ObjectKeyFromObject(kt)
+		due, timed := p.due[key]
+		soon := timed && due.Sub(p.now()) <= lastRetry
+		active := p.op.process == p && !p.dead && p.op.selects(kt.Labels) && p.w.managed(kt) && !modelPaused(kt) && !p.w.released(kt)
+		stored := p.w.server.objects[key]
+		waits := stored != nil && stored.UID == kt.UID && modelReports(stored, words) && modelReports(kt, words)
+		if active && waits && !slices.Contains(p.queue, key) && !p.busy(key) && !soon {
+			p.w.fail("%s waits for its timer, though %s: %s", key, happened, modelStatus(kt))
+		}
+	}
 }
 
 // immigrate creates an object that comes from another Kafka cluster, with its status.

@@ -59,6 +59,12 @@ const (
 	plantedGreedy = "all throttles count as named"
 	// plantedComplacent: the brokers rely on as many partitions of an internal topic as it has.
 	plantedComplacent = "brokers rely on what is there"
+	// plantedDrowsy: nobody hears that Kafka has told the id of the cluster.
+	plantedDrowsy = "nobody wakes when Kafka tells its id"
+	// plantedDull: nobody hears of changed Secrets.
+	plantedDull = "nobody wakes when a Secret changes"
+	// plantedNaming: the status of each paused object names the topic that the object asks for.
+	plantedNaming = "a pause claims a topic"
 )
 
 // plantThrottles changes the throttles that an object's status records, if the fault is planted.
@@ -118,6 +124,9 @@ func (w *model) plantInPatch(obj client.Object, patch client.Patch) client.Patch
 	case w.config.plant == plantedHasty && patch.Type() == types.JSONPatchType && !bytes.Contains(data, []byte("/status/conditions")):
 		observed := fmt.Sprintf(`,{"op":"add","path":"/status/observedGeneration","value":%d}]`, obj.GetGeneration())
 		data = append(bytes.TrimSuffix(data, []byte("]")), observed...)
+	case w.config.plant == plantedNaming && bytes.Contains(data, []byte(`"ReconciliationPaused"`)) &&
+		!bytes.Contains(data, []byte(`"topicName"`)):
+		data = bytes.Replace(data, []byte(`"status":{`), []byte(`"status":{"topicName":"`+modelName(obj.(*v1.KafkaTopic))+`",`), 1)
 	case w.config.plant == plantedHopeful:
 		data = bytes.ReplaceAll(data, []byte(`"type":"Stalled"`), []byte(`"type":"Hopeful"`))
 	}
@@ -144,6 +153,8 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedHopeful:     {"is not stalled"},
 		plantedBelieving:   {"whose end it did not see"},
 		plantedComplacent:  {"says otherwise than that the brokers rely on"},
+		plantedDull:        {"waits for its timer, though the Secret has changed"},
+		plantedNaming:      {"of which it knows nothing"},
 		plantedReleased:    {"has no topic", "is ready: false", " releases "},
 	} {
 		t.Run(plant, func(t *testing.T) {

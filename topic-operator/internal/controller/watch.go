@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
 // watched passes the events that require a reconciliation. It filters out the operator's own writes, which change nothing that it depends
@@ -132,6 +133,9 @@ func (r *Reconciler) askRivals(ctx context.Context, o client.Object, q queue) {
 		}
 	}
 }
+
+// Unready selects the KafkaTopics that are not Ready: they may be once Kafka accepts the operator's login.
+func Unready(kt *v1.KafkaTopic) bool { return !topic.IsReady(kt) }
 
 // Requeue requeues each watched KafkaTopic that f selects, for a reason outside of the objects, such as a new namespace policy or a Kafka
 // cluster that is back. It returns when all are queued, or ctx ends.
