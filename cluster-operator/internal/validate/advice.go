@@ -2,7 +2,10 @@ package validate
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -52,6 +55,7 @@ func (f *findings) advice() {
 	f.quorum(controllers)
 	f.oldMetadata()
 	f.racks()
+	f.replication()
 }
 
 // racks warns of brokers whose rack is in an environment variable that nothing sets, as far as is known.
@@ -70,6 +74,73 @@ func (f *findings) racks() {
 					"KafkaNodePool %s: unless the image sets it, all of its brokers have the same rack", r.EnvVarName, p.Name)
 		}
 	}
+}
+
+// replication warns of replication factors with which the loss of one Kubernetes cluster of a stretched Kafka is an outage. Only where these
+// clusters are the racks is it known here over what Kafka spreads replicas.
+func (f *findings) replication() {
+	a := f.Kafka.Annotations
+	if a[v1.AnnotationStretch] != "true" || a[v1.AnnotationStretchRack] != "" || f.cluster().Rack != nil {
+		return
+	}
+	brokers := map[string]int{}
+	for _, p := range f.Pools {
+		if slices.Contains(p.Spec.Roles, v1.RoleBroker) && p.Spec.Replicas > 0 {
+			brokers[p.Annotations[v1.AnnotationTargetCluster]] += int(p.Spec.Replicas)
+		}
+	}
+	var wrong []string
+	for _, topics := range []struct {
+		replicas, inSync               string
+		defaultReplicas, defaultInSync int
+	}{
+		{"default.replication.factor", "min.insync.replicas", 0, 1}, // without it, there is a warning already
+		{"offsets.topic.replication.factor", "min.insync.replicas", 3, 1},
+		{"transaction.state.log.replication.factor", "transaction.state.log.min.isr", 3, 2},
+	} {
+		replicas, known := f.number(topics.replicas, topics.defaultReplicas)
+		inSync, alsoKnown := f.number(topics.inSync, topics.defaultInSync)
+		if !known || !alsoKnown || replicas < 1 || replicas > f.count(v1.RoleBroker) {
+			continue
+		}
+		if left := replicas - mostTogether(brokers, replicas); left < min(inSync, replicas) {
+			wrong = append(wrong, fmt.Sprintf("%s is %d, of which %d may be left, and %s is %d", topics.replicas, replicas, left, topics.inSync,
+				inSync))
+		}
+	}
+	if len(wrong) > 0 {
+		f.warn(ReasonReplicationTopology, ReasonReplicationTopology, "Brokers are in '%s': without one of these clusters, partitions have too "+
+			"few replicas for records with acks=all, or none (%s). Put brokers into more clusters, or change these options in "+
+			".spec.kafka.config", strings.Join(slices.Sorted(maps.Keys(brokers)), "', '"), strings.Join(wrong, "; "))
+	}
+}
+
+// mostTogether returns how many replicas of a partition may be in one Kubernetes cluster: Kafka gives each rack with brokers left one more
+// in turn (StripedReplicaPlacer). There are at least as many brokers as replicas.
+func mostTogether(brokers map[string]int, replicas int) int {
+	for most := 1; ; most++ {
+		room := 0
+		for _, n := range brokers {
+			room += min(n, most)
+		}
+		if room >= replicas {
+			return most
+		}
+	}
+}
+
+// number returns the number that Kafka takes for a key. It is unknown if it is none, or nodes look it up.
+func (f *findings) number(key string, otherwise int) (n int, known bool) {
+	value, set := f.cluster().Config[key]
+	if !set {
+		return otherwise, true
+	}
+	text, err := value.Text()
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.Atoi(strings.TrimSpace(text))
+	return n, err == nil
 }
 
 // lossy warns if the only node with a role keeps nothing.

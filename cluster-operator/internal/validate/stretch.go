@@ -17,6 +17,8 @@ const (
 	ReasonInvalidTargetCluster     = "InvalidTargetCluster"
 	// ReasonTargetClusterChangeForbidden is not in the proposal.
 	ReasonTargetClusterChangeForbidden = "TargetClusterChangeForbidden"
+	// ReasonReplicationTopology is not in the proposal. It is the reason of a Warning.
+	ReasonReplicationTopology = "ReplicationTopology"
 )
 
 // Clusters are the ids of the Kubernetes clusters that pools can be put in.

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -148,4 +149,70 @@ func messages(problems []Problem) string {
 		all = append(all, p.Message)
 	}
 	return strings.Join(all, "\n")
+}
+
+func TestReplicationThatTheLossOfAKubernetesClusterBreaks(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		// brokers are the replicas of the pools in clusters a, b and c.
+		brokers []int
+		changes string
+		want    string
+	}{
+		{name: "three clusters", brokers: []int{1, 1, 1}},
+		{name: "three clusters, more brokers", brokers: []int{3, 1, 2}},
+		{name: "two clusters", brokers: []int{2, 1}, want: "Brokers are in 'a', 'b': without one of these clusters, partitions have too few " +
+			"replicas for records with acks=all, or none (default.replication.factor is 3, of which 1 may be left, and min.insync.replicas is " +
+			"2; offsets.topic.replication.factor is 3, of which 1 may be left, and min.insync.replicas is 2; " +
+			"transaction.state.log.replication.factor is 3, of which 1 may be left, and transaction.state.log.min.isr is 2). Put brokers into " +
+			"more clusters, or change these options in .spec.kafka.config"},
+		{name: "two clusters, four replicas", brokers: []int{2, 2}, changes: `{default.replication.factor: 4,
+			offsets.topic.replication.factor: 4, transaction.state.log.replication.factor: 4}`},
+		{name: "two clusters, of which one has too few brokers for four replicas", brokers: []int{3, 1}, changes: `{
+			default.replication.factor: 4, offsets.topic.replication.factor: 2, transaction.state.log.replication.factor: 2,
+			transaction.state.log.min.isr: 1, min.insync.replicas: 1}`},
+		{name: "the same, with two in sync", brokers: []int{3, 1}, changes: `{default.replication.factor: 4,
+			transaction.state.log.replication.factor: 2, transaction.state.log.min.isr: 1, offsets.topic.replication.factor: null}`,
+			want: "(default.replication.factor is 4, of which 1 may be left, and min.insync.replicas is 2; offsets.topic.replication.factor is 3, " +
+				"of which 1 may be left, and min.insync.replicas is 2)"},
+		{name: "as many in sync as there are replicas", brokers: []int{1, 1, 1}, changes: `{min.insync.replicas: "3"}`,
+			want: "(default.replication.factor is 3, of which 2 may be left, and min.insync.replicas is 3; offsets.topic.replication.factor is " +
+				"3, of which 2 may be left, and min.insync.replicas is 3)"},
+		{name: "one replica", brokers: []int{1, 1, 1}, changes: `{default.replication.factor: 1, min.insync.replicas: 1}`,
+			want: "(default.replication.factor is 1, of which 0 may be left, and min.insync.replicas is 1)"},
+		{name: "numbers that nodes look up", brokers: []int{2, 1}, changes: `{min.insync.replicas: "${strimzienv:A}",
+			transaction.state.log.replication.factor: "${strimzienv:B}", default.replication.factor: 3}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			in := input(t, `kafka: {spec: {kafka: {config: `+cmp.Or(c.changes, "{}")+`}}}`)
+			in.Kafka.Annotations = map[string]string{v1.AnnotationStretch: "true"}
+			in.Clusters = &Clusters{Central: "a", Remotes: []string{"b", "c"}}
+			var pools []*v1.KafkaNodePool
+			for _, p := range in.Pools {
+				p.Annotations = map[string]string{v1.AnnotationTargetCluster: "c"}
+				if p.Name == "controller" {
+					pools = append(pools, p)
+					continue
+				}
+				for i, replicas := range c.brokers {
+					at := p.DeepCopy()
+					at.Name = in.Clusters.ids()[i]
+					at.Annotations[v1.AnnotationTargetCluster], at.Spec.Replicas = at.Name, int32(replicas)
+					pools = append(pools, at)
+				}
+			}
+			in.Pools = pools
+			r := Validate(in)
+			g.Expect(r.Errors).To(BeEmpty())
+			if c.want == "" {
+				g.Expect(r.Warnings).To(BeEmpty())
+			} else {
+				g.Expect(r.Warnings).To(ConsistOf(And(HaveField("Reason", "ReplicationTopology"),
+					HaveField("Message", ContainSubstring(c.want)))))
+			}
+			in.Kafka.Annotations[v1.AnnotationStretchRack] = v1.StretchRackZone
+			g.Expect(Validate(in).Warnings).To(BeEmpty(), "the racks are zones, and unknown")
+		})
+	}
 }
