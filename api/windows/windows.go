@@ -22,6 +22,17 @@ func ParseAll(expressions []string) (Windows, error) {
 	return all, nil
 }
 
+// Valid returns the windows of those expressions that are some. Another one never opens, as in Strimzi.
+func Valid(expressions []string) Windows {
+	var all Windows
+	for _, expression := range expressions {
+		if w, err := Parse(expression); err == nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
 // Open reports whether one of the windows is open at t.
 func (w Windows) Open(t time.Time) bool {
 	return slices.ContainsFunc(w, func(w *Window) bool { return w.Open(t) })

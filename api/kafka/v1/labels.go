@@ -26,6 +26,10 @@ const (
 	// Strimzi.
 	AnnotationInPlaceResizingWaitForDeferred = "strimzi.io/in-place-resizing-wait-for-deferred"
 
+	// AnnotationApplyUpdates, when "true", has nodes get what a newer version of the operator makes differently without another change by
+	// their user: in maintenance windows, if there are any. Source: this project; docs/decisions/upgrades-restart-nothing.md.
+	AnnotationApplyUpdates = "kafka-operators.io/apply-updates"
+
 	// AnnotationInternalClusterSecurity holds JSON that turns TLS between the nodes off. It is not supported. Source: Strimzi.
 	AnnotationInternalClusterSecurity = "strimzi.io/internal-cluster-security"
 )

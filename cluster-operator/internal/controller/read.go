@@ -42,7 +42,8 @@ func (p *pass) read(ctx context.Context) error {
 	}
 	p.status.Sets = p.podSets()
 	p.warnOfDeletions()
-	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version()}
+	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version(),
+		ApplyUpdates: p.opensUpdates()}
 	if p.stretched() && p.Stretching != nil {
 		p.restorePeers()
 		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}

@@ -418,6 +418,45 @@ func TestANewerOperatorRestartsNothing(t *testing.T) {
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Type", "UpdatesPending")))
 }
 
+func TestUpdatesAreAppliedInMaintenanceWindowsIfTheUserAllowsThat(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Annotations = map[string]string{v1.AnnotationApplyUpdates: "true"}
+	k.Spec.MaintenanceTimeWindows = []string{"never"}
+	w.create(k, nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	before := w.pods("pool")
+	w.r.Settings.KafkaImages = map[string]string{"4.3.1": "kafka:other"}
+	waits := func(until string) {
+		t.Helper()
+		w.reconcile()
+		w.Expect(w.pods("pool")).To(Equal(before))
+		w.get(k, "my-cluster")
+		w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "UpdatesPending"), HaveField("Message",
+			ContainSubstring("and will: "+until+"; to apply that now")))))
+	}
+	waits("no maintenance window ever opens")
+	w.get(k, "my-cluster")
+	hour := w.now.Add(time.Hour).UTC().Truncate(time.Hour)
+	k.Spec.MaintenanceTimeWindows = []string{"never", fmt.Sprintf("* * %d * * ?", hour.Hour())}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	waits("the next maintenance window opens at " + hour.Format("2006-01-02 15:04:05 UTC"))
+
+	w.now = hour
+	w.reconcile()
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Spec.Containers[0].Image).To(Equal("kafka:other"))
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Type", "UpdatesPending")))
+
+	// Without windows, at once.
+	w.now = hour.Add(2 * time.Hour)
+	k.Spec.MaintenanceTimeWindows = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.r.Settings.KafkaImages = map[string]string{"4.3.1": "kafka:third"}
+	w.reconcile()
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Spec.Containers[0].Image).To(Equal("kafka:third"))
+}
+
 func TestAForeignObjectIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	foreign := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-kafka-bootstrap",

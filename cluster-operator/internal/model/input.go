@@ -36,6 +36,8 @@ type Input struct {
 	Certificates Certificates
 	// Logging and Metrics hold the text of ConfigMaps that the Kafka object refers to; "" without a reference.
 	Logging, Metrics string
+	// ApplyUpdates reports that nodes get what this version of the operator makes differently, although their user changed nothing.
+	ApplyUpdates bool
 	// Settings are the operator's own.
 	Settings Settings
 

@@ -77,7 +77,7 @@ type Live struct {
 func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 	config := c.nodeConfig(n)
 	m := Manifest{Node: n, Config: config}
-	if keepConfig(live, config) {
+	if keepConfig(live, config) && !c.ApplyUpdates {
 		if !maps.Equal(live.Config.Data, config.Data) {
 			m.Pending = append(m.Pending, "configuration")
 		}
@@ -92,7 +92,7 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 	}
 	inputs := c.podInputs(n, live.RestartedAt)
 	revision := revisionOf(pod)
-	if kept := keep(live.Pod, inputs); kept != nil {
+	if kept := keep(live.Pod, inputs); kept != nil && (!c.ApplyUpdates || kept.Annotations[podset.AnnotationRevision] == revision) {
 		if kept.Annotations[podset.AnnotationRevision] != revision {
 			m.Pending = append(m.Pending, "pod")
 		}

@@ -424,6 +424,7 @@ func TestWhatOpensPendingUpdates(t *testing.T) {
 		"a label":                                   {edit: team, opens: true},
 		"a label, after an upgrade":                 {edit: team, noted: 1, opens: true},
 		"the version":                               {edit: func(in *Input) { in.Version = "4.4.0" }, opens: true},
+		"nothing, and the user allows it":           {edit: func(in *Input) { in.ApplyUpdates = true }, opens: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -444,6 +445,30 @@ func TestWhatOpensPendingUpdates(t *testing.T) {
 				g.Expect(slices.Contains(m.Pending, "pod")).To(Equal(!c.opens))
 			}
 		})
+	}
+}
+
+// TestUpdatesThatAreAllowedChangeOnlyWhatDiffers applies updates of pods and configurations, and then, with nothing to update, nothing.
+func TestUpdatesThatAreAllowedChangeOnlyWhatDiffers(t *testing.T) {
+	g := NewWithT(t)
+	in := rich(t)
+	old := "an earlier version's"
+	live := map[string]Live{}
+	for _, m := range render(t, in, nil).Manifests {
+		m.Config.Data["start.sh"] = old
+		m.Config.Annotations[AnnotationContent] = hashOf(m.Config.Data)
+		live[m.Config.Name] = Live{Pod: m.Pod, Config: m.Config}
+	}
+	for _, m := range render(t, in, live).Manifests {
+		g.Expect(m.Pending).To(Equal([]string{"configuration"}))
+		g.Expect(m.Config.Data["start.sh"]).To(Equal(old))
+	}
+	in.ApplyUpdates = true
+	for _, m := range render(t, in, live).Manifests {
+		g.Expect(m.Pending).To(BeEmpty())
+		g.Expect(m.Config.Data["start.sh"]).NotTo(Equal(old))
+		g.Expect(m.Changed).To(BeFalse(), "its pod is the same")
+		g.Expect(string(m.Pod)).To(Equal(string(live[m.Config.Name].Pod)))
 	}
 }
 

@@ -12,15 +12,8 @@ type schedule struct {
 	always bool // none were given
 }
 
-// parseSchedule reads windows. One that is not an expression never opens, as in Strimzi.
 func parseSchedule(expressions []string) schedule {
-	s := schedule{always: len(expressions) == 0}
-	for _, expression := range expressions {
-		if w, err := windows.Parse(expression); err == nil {
-			s.Windows = append(s.Windows, w)
-		}
-	}
-	return s
+	return schedule{windows.Valid(expressions), len(expressions) == 0}
 }
 
 const (

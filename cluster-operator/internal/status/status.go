@@ -38,6 +38,8 @@ type Input struct {
 	Warnings []Problem
 	// Pending are nodes that this version of the operator would change, and does not: docs/decisions/upgrades-restart-nothing.md.
 	Pending []string
+	// PendingUntil is what they wait for, if their user lets them be changed; else empty.
+	PendingUntil string
 
 	// The other fields are observations of the pass; the status keeps its previous value for those that are nil or empty because the pass
 	// ended early.
@@ -107,11 +109,15 @@ func Of(in Input) v1.KafkaStatus {
 	s.StretchClusters = stretchClusters(in)
 	conditions = append(conditions, stalled(in)...)
 	if len(in.Pending) > 0 {
+		until := ""
+		if in.PendingUntil != "" {
+			until = ", and will: " + in.PendingUntil
+		}
 		conditions = append(conditions, v1.Condition{Type: v1.ConditionUpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
 			Message: fmt.Sprintf(
-				"this version of the operator would change %s; to apply that now, annotate the StrimziPodSets with "+
+				"this version of the operator would change %s%s; to apply that now, annotate the StrimziPodSets with "+
 					"strimzi.io/manual-rolling-update: \"true\"",
-				strings.Join(in.Pending, ", "))})
+				strings.Join(in.Pending, ", "), until)})
 	}
 	conditions = append(conditions, warnings(in.Warnings)...)
 	s.Conditions = stamp(conditions, in.Kafka.Status.Conditions, in.Now)
