@@ -45,7 +45,11 @@ func (h *history) runPods(s *apiServer, percent int) {
 			if (live == nil || outdated) && h.rand.Intn(100) >= percent {
 				continue
 			}
+			if outdated && onHold(set, live) {
+				continue
+			}
 			if outdated {
+				h.judgeRestart(live, pod)
 				h.must(k8s.Delete(h.t.Context(), pod))
 				live = nil
 			}
@@ -164,7 +168,7 @@ func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
 func (h *history) editNodes() string {
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	switch h.rand.Intn(12) {
+	switch h.rand.Intn(13) {
 	case 0, 1, 2, 3:
 		name := []string{"a", "b", "c", "controllers"}[h.rand.Intn(4)]
 		pool := &v1.KafkaNodePool{}
@@ -187,6 +191,8 @@ func (h *history) editNodes() string {
 		return h.alterOwn(kafka)
 	case 11:
 		return h.copySomething()
+	case 12:
+		return h.alterRoles()
 	}
 	return "nothing"
 }

@@ -118,14 +118,15 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		first int64
 		plant func(*history)
 	}{
-		"log directories seem to be cordoned":        {63, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
-		"Kafka seems to list all topics":             {24, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
-		"log directories seem to be empty":           {140, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
-		"the metadata version seems to be old":       {2, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
+		"log directories seem to be cordoned":        {79, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
+		"Kafka seems to list all topics":             {26, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
+		"log directories seem to be empty":           {182, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
+		"the metadata version seems to be old":       {5, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
 		"copies seem to be originals":                {3, func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} }},
 		"it is not seen what pods were made from":    {12, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},
-		"nodes seem to run with their configuration": {3, func(h *history) { h.r.Cache = credulous{h.r.Cache, h} }},
+		"nodes seem to run with their configuration": {25, func(h *history) { h.r.Cache = credulous{h.r.Cache, h} }},
 		"pods are not seen":                          {3, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
+		"former brokers are not put on hold":         {6, func(h *history) { h.r.Live = withoutHolds(h) }},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

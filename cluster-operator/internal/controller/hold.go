@@ -101,18 +101,26 @@ func (s *site) annotate(ctx context.Context, set *podset.StrimziPodSet, is func(
 	return s.patch(ctx, keyOfSet(set), before, live)
 }
 
-// elseHold runs step. If step fails, the pass won't reach holdVolumes, so it is run here.
+// elseHold runs step. If step fails, the pass won't reach hold, so it is run here.
 func (p *pass) elseHold(step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := step(ctx)
 		if err == nil {
 			return nil
 		}
-		if failed := p.holdVolumes(ctx); failed != nil {
+		if failed := p.hold(ctx); failed != nil {
 			return failed
 		}
 		return err
 	}
+}
+
+// hold keeps the roller off nodes whose restart would lose data.
+func (p *pass) hold(ctx context.Context) error {
+	if err := p.holdVolumes(ctx); err != nil {
+		return err
+	}
+	return p.holdFormerBrokers(ctx)
 }
 
 // holdVolumes keeps the roller off the nodes of a StrimziPodSet while a volume of one of them is being deleted: Kubernetes keeps the volume

@@ -17,20 +17,23 @@ import (
 // holdings asks Kafka which partitions the brokers have that should be removed or lose the broker role, including blocked ones; nil if
 // Kafka does not answer.
 func (p *pass) holdings(ctx context.Context, leave []int32) (*topology.Holdings, error) {
-	return p.askHoldings(ctx, p.connection(), leave)
+	return p.holdingsOf(ctx, p.connection(), leave)
 }
 
 // freshHoldings is holdings for an answer that is of now, because something is removed on the strength of it.
 func (p *pass) freshHoldings(ctx context.Context, leave []int32) (*topology.Holdings, error) {
 	to := p.connection()
 	to.Anew = true
-	return p.askHoldings(ctx, to, leave)
+	return p.holdingsOf(ctx, to, leave)
 }
 
-func (p *pass) askHoldings(ctx context.Context, to Connection, leave []int32) (*topology.Holdings, error) {
+func (p *pass) holdingsOf(ctx context.Context, to Connection, leave []int32) (*topology.Holdings, error) {
 	leave = slices.Sorted(slices.Values(slices.Concat(leave, p.blockedBrokers())))
-	leave = slices.Compact(leave)
-	found, err := p.Kafka.Holdings(ctx, to, leave, p.input.Topology.Staying())
+	return p.askHoldings(ctx, to, slices.Compact(leave), p.input.Topology.Staying())
+}
+
+func (p *pass) askHoldings(ctx context.Context, to Connection, leave, stay []int32) (*topology.Holdings, error) {
+	found, err := p.Kafka.Holdings(ctx, to, leave, stay)
 	if err != nil {
 		p.askAgain(err)
 		p.log.Info("Kafka did not report which partitions brokers hold", "error", err.Error())

@@ -22,10 +22,10 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// storage accepts storage, and keeps the roller off nodes that would lose volumes, whatever becomes of the former.
+// storage accepts storage, and keeps the roller off nodes that would lose data, whatever becomes of the former.
 func (p *pass) storage(ctx context.Context) error {
 	err := p.acceptStorage(ctx)
-	if failed := p.holdVolumes(ctx); failed != nil {
+	if failed := p.hold(ctx); failed != nil {
 		return failed
 	}
 	return err

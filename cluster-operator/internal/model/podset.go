@@ -11,13 +11,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// The values of the annotation that keeps the roller from restarting the nodes of a StrimziPodSet. The sets themselves are not paused:
-// terminated pods are still recreated.
+// The values of the annotation that keeps the roller from restarting a pod, or the nodes of a StrimziPodSet. The sets themselves are not
+// paused: terminated pods are still recreated.
 const (
 	// HoldPaused is for all nodes of a paused Kafka.
 	HoldPaused = "reconciliation of the Kafka is paused"
 	// HoldVolume is for the nodes of a StrimziPodSet of which one would lose a volume when it restarts.
 	HoldVolume = "a PersistentVolumeClaim of a running node is being deleted"
+	// HoldFormerBroker is for the pod of a broker that is to be none any more and has, or may have, replicas.
+	HoldFormerBroker = "it is a broker until it is restarted, and holds, or may hold, replicas of partitions"
 )
 
 // podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake
