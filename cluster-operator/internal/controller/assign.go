@@ -55,6 +55,9 @@ func (p *pass) assign(ctx context.Context) error {
 	if err := p.checkUnusedVolumes(); err != nil {
 		return err
 	}
+	if err := p.checkFirstVoters(ctx); err != nil {
+		return err
+	}
 	p.status.Topology = &p.input.Topology
 	if p.cordons() {
 		p.input.Cordon.Brokers = p.emptied()

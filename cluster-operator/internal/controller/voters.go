@@ -102,6 +102,80 @@ func (p *pass) lostLogs(ctx context.Context) (map[int32][]string, error) {
 	})
 }
 
+// checkFirstVoters stops a pass that would make the first nodes of a Kafka, and start a majority of its controllers empty beside others
+// that have the metadata of an earlier Kafka. Of nodes that exist, findEmptyVoters decides.
+func (p *pass) checkFirstVoters(ctx context.Context) error {
+	if p.forced() || len(p.known()) > 0 {
+		return nil
+	}
+	had, unread, ephemeral := p.earlierLogs()
+	if len(had) == 0 {
+		return nil
+	}
+	gone, err := p.surelyGone(ctx, unread)
+	if err != nil || !topology.MajorityEmpty(len(p.input.Topology.Controllers()), len(gone), ephemeral) {
+		return err
+	}
+	p.requeueAfter(time.Minute) // nothing reports a claim without the Kafka's label
+	return stalled("KafkaStorage", "%s belong to an earlier Kafka %s/%s, and there are no %s, so a majority of the controllers would start "+
+		"without metadata, and could delete all topics: nothing is created. Restore the volumes of the other controllers, have only as many "+
+		"controllers as the earlier Kafka had, or annotate the Kafka with %s: \"true\" if the metadata of all topics may be lost",
+		claimsIn(had), p.kafka.Namespace, p.kafka.Name, claimsIn(gone), v1.AnnotationSkipScaleDownCheck)
+}
+
+// earlierLogs returns the claims of metadata logs of an earlier Kafka that wanted controllers use, those by Kubernetes cluster that were not
+// read, of controllers that do not exist, and how many controllers have an ephemeral log.
+func (p *pass) earlierLogs() (had []string, unread map[string][]string, ephemeral int) {
+	exists, unread := p.existingIDs(), map[string][]string{}
+	for _, n := range p.input.Topology.Controllers() {
+		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
+		if pool == nil || s == nil {
+			continue
+		}
+		name := model.LogClaim(pool.Spec.Storage, p.podName(n))
+		switch claim := s.facts.Claim(name); {
+		case name == "":
+			ephemeral++
+		case claim == nil && !exists[n.ID]:
+			unread[n.Cluster] = append(unread[n.Cluster], name)
+		case claim != nil && p.hasEarlierLog(n, claim):
+			had = append(had, name)
+		}
+	}
+	return had, unread, ephemeral
+}
+
+// surelyGone returns those of the claims, by Kubernetes cluster, that do not exist.
+func (p *pass) surelyGone(ctx context.Context, claims map[string][]string) (gone []string, err error) {
+	err = p.each(func(s *site) error {
+		for _, name := range claims[s.cluster] {
+			exists, err := s.findClaim(ctx, p.kafka.Namespace, name)
+			if err != nil {
+				return err
+			}
+			if !exists {
+				p.mu.Lock()
+				gone = append(gone, name)
+				p.mu.Unlock()
+			}
+		}
+		return nil
+	})
+	return gone, err
+}
+
+// hasEarlierLog reports whether the volume of a controller may have the metadata log of an earlier Kafka: this one did not make its claim.
+func (p *pass) hasEarlierLog(n topology.Node, claim *corev1.PersistentVolumeClaim) bool {
+	made := slices.Contains(p.knownIDs(p.pools[n.Pool]), n.ID) && !claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp)
+	usable := isBound(claim) && !isRemoved(claim) && claim.DeletionTimestamp == nil
+	return !made && usable && claim.Annotations[model.AnnotationClusterID] == p.input.ClusterID
+}
+
+// isBound reports whether a claim has a volume, or is about to get a certain one.
+func isBound(claim *corev1.PersistentVolumeClaim) bool {
+	return claim.Status.Phase != corev1.ClaimPending || claim.Spec.VolumeName != ""
+}
+
 // findClaim reports whether a claim exists, and asks the API server for one that was not read.
 func (s *site) findClaim(ctx context.Context, namespace, name string) (bool, error) {
 	if s.facts.Claim(name) != nil {
@@ -220,7 +294,7 @@ func (p *pass) hasBegunToRun(n topology.Node) bool {
 	}
 	return pod != nil && pod.Spec.NodeName != "" || slices.ContainsFunc(s.claims, func(name string) bool {
 		claim := s.facts.Claim(name)
-		return strings.HasSuffix(name, "-"+p.podName(n)) && (claim.Status.Phase != corev1.ClaimPending || claim.Spec.VolumeName != "")
+		return strings.HasSuffix(name, "-"+p.podName(n)) && isBound(claim)
 	})
 }
 

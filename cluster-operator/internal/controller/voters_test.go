@@ -104,7 +104,7 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.hasClaim(first)).To(BeTrue(), "the other one has what both had")
 		w.bind(first)
-		w.r.Cache = laterClaim{w.r.Cache, first}
+		w.r.Cache = laterClaim{w.r.Cache, first, time.Hour}
 		w.loseClaim(second)
 		gone(w, second, "the brokers did not answer the operator")
 	})
@@ -116,10 +116,11 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 	})
 }
 
-// laterClaim is a cache that shows a claim as made an hour later.
+// laterClaim is a cache that shows a claim as made later.
 type laterClaim struct {
 	client.Reader
 	name string
+	by   time.Duration
 }
 
 func (c laterClaim) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
@@ -127,7 +128,7 @@ func (c laterClaim) List(ctx context.Context, list client.ObjectList, opts ...cl
 	if claims, is := list.(*corev1.PersistentVolumeClaimList); is {
 		for i := range claims.Items {
 			if claim := &claims.Items[i]; claim.Name == c.name {
-				claim.CreationTimestamp.Time = claim.CreationTimestamp.Add(time.Hour)
+				claim.CreationTimestamp.Time = claim.CreationTimestamp.Add(c.by)
 			}
 		}
 	}
@@ -275,4 +276,101 @@ func TestACaughtUpVoterHasAllMetadata(t *testing.T) {
 	unknown.Leader = 7
 	g.Expect(caughtUp(*unknown)).To(BeNil())
 	g.Expect(caughtUp(kafka.Quorum{Leader: -1})).To(BeNil())
+}
+
+func TestNoMajorityOfControllersOfAnEarlierKafkaStartsEmpty(t *testing.T) {
+	const first, second, third = "data-my-cluster-pool-0", "data-my-cluster-pool-1", "data-my-cluster-pool-2"
+	pool := func(replicas int32) *v1.KafkaNodePool {
+		return nodePool("pool", replicas, v1.RoleBroker, v1.RoleController)
+	}
+	// begin leaves the claims of a Kafka with that many controllers, but for some that are lost.
+	begin := func(t *testing.T, replicas int32, lost ...string) *world {
+		w := newWorld(t)
+		w.create(newKafka(), pool(replicas))
+		w.reconcile()
+		w.loseKafka("pool")
+		for _, name := range lost {
+			w.loseClaim(name)
+		}
+		return w
+	}
+	stalled := func(w *world) {
+		w.t.Helper()
+		w.reconcile()
+		w.Expect(w.hasClaim(second)).To(BeFalse())
+		w.Expect(w.ready()).To(And(HaveField("Reason", "KafkaStorage"), HaveField("Message", HavePrefix("PersistentVolumeClaims "+
+			"data-my-cluster-pool-2 belong to an earlier Kafka "+w.namespace+"/my-cluster, and there are no PersistentVolumeClaims "+
+			"data-my-cluster-pool-0, data-my-cluster-pool-1, so a majority of the controllers would start without metadata"))))
+		w.Expect(w.conditions()).To(ContainElement(And(HaveField("Type", "Stalled"), HaveField("Status", v1.ConditionTrue))))
+	}
+	makesAll := func(w *world, replicas int) {
+		w.t.Helper()
+		w.reconcile()
+		w.keepsClaims("pool", replicas)
+		w.Expect(w.pods("pool")).To(HaveLen(replicas))
+	}
+	t.Run("until its volume is restored", func(t *testing.T) {
+		w := begin(t, 3, first)
+		restored := &corev1.PersistentVolumeClaim{}
+		w.get(restored, second)
+		w.loseClaim(second)
+		w.create(newKafka(), pool(3))
+		stalled(w)
+		stalled(w)
+		restored.ResourceVersion = ""
+		w.create(restored)
+		makesAll(w, 3)
+	})
+	t.Run("also if its pools stayed", func(t *testing.T) {
+		w := begin(t, 3, first, second)
+		earlier := pool(3)
+		w.create(newKafka(), earlier)
+		earlier.Status = v1.KafkaNodePoolStatus{NodeIDs: []int32{0, 1, 2}, Roles: earlier.Spec.Roles}
+		w.Expect(w.k8s.Status().Update(t.Context(), earlier)).To(Succeed())
+		w.r.Cache = laterClaim{w.r.Cache, third, -time.Hour}
+		stalled(w)
+	})
+	t.Run("unless its user allows it", func(t *testing.T) {
+		w := begin(t, 3, first, second)
+		k := newKafka()
+		k.Annotations = map[string]string{v1.AnnotationSkipScaleDownCheck: "true"}
+		w.create(k, pool(3))
+		makesAll(w, 3)
+	})
+	t.Run("but a minority", func(t *testing.T) {
+		w := begin(t, 3, first)
+		w.create(newKafka(), pool(3))
+		makesAll(w, 3)
+	})
+	t.Run("but one beside a volume that is about to go", func(t *testing.T) {
+		w := begin(t, 3, first, second)
+		w.deleteVolume(third)
+		w.create(newKafka(), pool(3))
+		w.reconcile()
+		w.Expect(w.hasClaim(first)).To(BeTrue())
+		w.Expect(w.hasClaim(second)).To(BeTrue())
+	})
+	t.Run("but all of them", func(t *testing.T) {
+		w := begin(t, 3, first, second, third)
+		w.create(newKafka(), pool(3))
+		makesAll(w, 3)
+	})
+	t.Run("but those that are ephemeral anyway", func(t *testing.T) {
+		w := begin(t, 1)
+		ephemeral := nodePool("voters", 2, v1.RoleController)
+		ephemeral.Spec.Storage = v1.Storage{Type: v1.StorageEphemeral}
+		w.create(newKafka(), pool(1), ephemeral)
+		makesAll(w, 1)
+		w.Expect(w.pods("voters")).To(HaveLen(2))
+	})
+	t.Run("but those of this Kafka whose claims a quota held up", func(t *testing.T) {
+		w := newWorld(t)
+		w.create(newKafka(), pool(3))
+		w.limitClaims(1)
+		w.pass("exceeded quota")
+		w.Expect(w.hasClaim(second)).To(BeFalse())
+		w.bind(first)
+		w.r.Live = w.k8s
+		makesAll(w, 3)
+	})
 }

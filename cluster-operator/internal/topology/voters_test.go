@@ -50,6 +50,21 @@ func TestWhyNotEmpty(t *testing.T) {
 	}
 }
 
+func TestMajorityEmpty(t *testing.T) {
+	for _, c := range []struct {
+		voters, gone, ephemeral int
+		want                    bool
+	}{
+		{voters: 1}, {voters: 2, gone: 1}, {voters: 3, gone: 1}, {voters: 4, gone: 2}, {voters: 5, gone: 2}, {voters: 3, ephemeral: 1},
+		{voters: 3, gone: 1, ephemeral: 2}, {voters: 3, ephemeral: 3},
+		{1, 1, 0, true}, {2, 2, 0, true}, {3, 2, 0, true}, {4, 3, 0, true}, {5, 3, 0, true}, {3, 1, 1, true}, {5, 1, 2, true},
+	} {
+		if got := MajorityEmpty(c.voters, c.gone, c.ephemeral); got != c.want {
+			t.Errorf("MajorityEmpty(%d, %d, %d) = %t", c.voters, c.gone, c.ephemeral, got)
+		}
+	}
+}
+
 // Whatever a majority had before some voters lost it, no majority may be without it. Each way in which voters may be caught up, and have
 // their first volumes, is compared with all sets of voters that may have had it: without a leader, any majority.
 func TestNoMajorityStartsWithoutCommittedMetadata(t *testing.T) {
