@@ -38,6 +38,7 @@ func (p *pass) findEmptyVoters(ctx context.Context) (map[string]bool, error) {
 		return wait, err
 	}
 	voters := p.askVoters(ctx)
+	voters.Gone = len(lost)
 	for _, n := range p.input.Topology.Controllers() {
 		why := ""
 		if len(lost[n.ID]) > 0 {
@@ -49,7 +50,7 @@ func (p *pass) findEmptyVoters(ctx context.Context) (map[string]bool, error) {
 		for _, name := range lost[n.ID] {
 			wait[name] = true
 		}
-		p.add(status.Problem{Pool: n.Pool, Reason: "KafkaStorage", Blocks: true, Stalled: len(voters.IDs) == 1, Message: fmt.Sprintf(
+		p.add(status.Problem{Pool: n.Pool, Reason: "KafkaStorage", Blocks: true, Stalled: !voters.CanElect(), Message: fmt.Sprintf(
 			"%s of node %d are gone, and are not made again yet, because the node would start without metadata: %s", claimsIn(lost[n.ID]), n.ID,
 			why)})
 		p.requeueAfter(time.Minute) // nothing reports that a controller has caught up

@@ -92,6 +92,10 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 		w.loseClaim(second)
 		gone(w, first, "(1)")
 		gone(w, second, "(0)")
+		w.Expect(w.pool("pool").Status.Conditions).NotTo(ContainElement(HaveField("Type", "Stalled")))
+		w.brokers.quorum = nil
+		gone(w, first, "only 1 of 3 controllers have a volume for their metadata, and more have to vote for a leader: restore volumes of the "+
+			"others, or annotate the Kafka")
 	})
 	t.Run("the only one", func(t *testing.T) {
 		w := begin(t, 1)
@@ -106,7 +110,7 @@ func TestNoMajorityOfControllersStartsEmpty(t *testing.T) {
 		w.bind(first)
 		w.r.Cache = laterClaim{w.r.Cache, first, time.Hour}
 		w.loseClaim(second)
-		gone(w, second, "the brokers did not answer the operator")
+		gone(w, second, "only 1 of 2 controllers have a volume for their metadata")
 	})
 	t.Run("unless the user allows it", func(t *testing.T) {
 		w := begin(t, 3)

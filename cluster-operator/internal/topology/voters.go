@@ -13,6 +13,8 @@ type Voters struct {
 	CaughtUp map[int32]bool
 	// First are those whose metadata log surely is on the first volume that they had for it: what they once had, they still have.
 	First map[int32]bool
+	// Gone is how many have no volume for it any more.
+	Gone int
 	// Silent is why the brokers did not report the state of the quorum; "" if they did.
 	Silent string
 }
@@ -35,6 +37,9 @@ func (v Voters) WhyNotEmpty(id int32) string {
 		return fmt.Sprintf("controller %d is the only one: restore its volume, or %s", id, orForce)
 	case v.isFirstLoss(id), 1+len(behind) <= len(v.IDs)/2:
 		return ""
+	case !v.CanElect():
+		return fmt.Sprintf("only %d of %d controllers have a volume for their metadata, and more have to vote for a leader: restore volumes of "+
+			"the others, or %s", len(v.IDs)-v.Gone, len(v.IDs), orForce)
 	case v.Silent != "":
 		return fmt.Sprintf("%sthe brokers did not answer the operator (%s): see that brokers run and that it reaches them, or %s", unknown,
 			v.Silent, orForce)
@@ -44,6 +49,9 @@ func (v Voters) WhyNotEmpty(id int32) string {
 	return fmt.Sprintf("other controllers may lack metadata as well (%s), and together they could elect a leader without it: start these "+
 		"first, and give them a minute to catch up, or %s", strings.Join(behind, ", "), orForce)
 }
+
+// CanElect reports whether voters have a leader that has all metadata, or enough of them have their volumes to elect one.
+func (v Voters) CanElect() bool { return len(v.CaughtUp) > 0 || len(v.IDs)-v.Gone > len(v.IDs)/2 }
 
 // isFirstLoss reports whether an even number of voters loses a volume for the first time. Half of them and one more had what is committed,
 // so that half of them still have it, and the others are no majority. That is known without a leader, which two voters have only together.
