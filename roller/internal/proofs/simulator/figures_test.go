@@ -32,8 +32,10 @@ func TestTheTimeOfARoll(t *testing.T) {
 	if os.Getenv("PROVE") == "full" {
 		sizes = []int{50, 300, 1000}
 	}
+	rolls := 0
 	for _, n := range sizes {
 		for _, most := range []int{1, 10, n} {
+			rolls++
 			g := NewWithT(t)
 			s := Scale{Brokers: n, PartitionsPerBroker: 20, MaxUnavailable: most, Restart: 2 * time.Minute, CatchUp: 30 * time.Second}
 			if n == 1000 {
@@ -47,6 +49,7 @@ func TestTheTimeOfARoll(t *testing.T) {
 			g.Expect(f.Took).To(BeNumerically("~", time.Duration(f.Batches)*(s.Restart+s.CatchUp), time.Duration(f.Batches)*15*time.Second))
 		}
 	}
+	fmt.Printf("PROOF {\"name\":\"time of rolls in batches\",\"count\":%d,\"violations\":0,\"seed\":0}\n", rolls)
 }
 
 // While the roller waits for nodes, a look costs two requests. In addition come three for topics, reassignments and brokers from time to
