@@ -67,7 +67,7 @@ func (h *history) restoreLost() {
 	}
 }
 
-// storageIn returns the storage with the volumes that a node's ConfigMap names.
+// storageIn returns the storage with the volumes that a node's ConfigMap names, or those that the node has if an accident broke that.
 func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
 	volume := func(name string) v1.StorageVolume {
 		claim, lasts := h.k8s.server.objects[facts.Key{Kind: "PersistentVolumeClaim",
@@ -77,9 +77,15 @@ func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
 		}
 		return v1.StorageVolume{Type: v1.StoragePersistentClaim, Size: claim.Spec.Resources.Requests.Storage().String()}
 	}
+	named := func(id int32) bool {
+		if config.Data["server.config"] == "broken" {
+			return volume(fmt.Sprintf("data-%d", id)).Type == v1.StoragePersistentClaim
+		}
+		return strings.Contains(config.Data["server.config"], fmt.Sprintf("/data-%d/", id))
+	}
 	storage := v1.Storage{Type: v1.StorageJBOD}
 	for id := range int32(4) {
-		if strings.Contains(config.Data["server.config"], fmt.Sprintf("/data-%d/", id)) {
+		if named(id) {
 			v := volume(fmt.Sprintf("data-%d", id))
 			v.ID = &id
 			storage.Volumes = append(storage.Volumes, v)

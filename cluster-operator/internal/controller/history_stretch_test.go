@@ -392,11 +392,11 @@ func (h *stretched) rival() string {
 	return fmt.Sprintf("a rival, annotations %v, of Kafka cluster %s", k.Annotations, k.Status.ClusterID)
 }
 
-// act runs a pass of an operator. Others may act between two of its writes, and it may be killed.
+// act runs a pass of an operator. Others may act between two of its writes, it may be killed, and one of its writes may fail.
 func (h *stretched) act(o *operator) {
 	kill := -1
 	if h.rand.Intn(4) == 0 {
-		kill = h.rand.Intn(40)
+		kill, h.once = h.rand.Intn(40), h.rand.Intn(3) == 0
 	}
 	if h.inside == 0 && h.rand.Intn(3) == 0 {
 		writes := h.rand.Intn(30)
@@ -416,7 +416,7 @@ func (h *stretched) act(o *operator) {
 		}
 	}
 	_, _ = h.pass(o, kill)
-	h.window = nil
+	h.window, h.once = nil, false
 }
 
 // usurp replaces an object of the operator by one of the same name that belongs to another owner.

@@ -47,9 +47,10 @@ type history struct {
 	name string
 	k8s  *inMemory
 	r    *Reconciler
-	// fail is the number of writes that succeed before the operator is killed. -1 means that no write fails, -2 that the operator was killed
-	// and all its writes fail.
-	fail    int
+	// fail is the number of writes that succeed before one fails. -1 means that no write fails, -2 that all fail from now on.
+	fail int
+	// once has a single write fail, after which the pass goes on; otherwise all that follow fail too.
+	once    bool
 	brokers *brokers
 	now     time.Time
 	step    int
@@ -82,7 +83,7 @@ type history struct {
 	failed bool
 }
 
-var errKilled = errors.New("the operator was killed here")
+var errKilled = errors.New("the operator was killed here, or the write failed")
 
 // keys generates ECDSA keys, also for CAs: RSA keys, which users get there, take long to generate.
 var keys = func() func(pki.Use) (crypto.Signer, error) {
@@ -173,7 +174,7 @@ func (h *history) guarded(k8s *inMemory, who func() *Reconciler, guard func(do f
 	})
 }
 
-// write carries out a write. It may kill the operator before the write, or after it and before the response.
+// write carries out a write. The operator may be killed, or the API server be away, before the write, or after it and before the response.
 func (h *history) write(do func() error) error {
 	switch {
 	case h.fail == -2:
@@ -185,6 +186,9 @@ func (h *history) write(do func() error) error {
 			_ = do()
 		}
 		h.fail = -2
+		if h.once {
+			h.fail = -1
+		}
 		return errKilled
 	}
 	h.fail--
@@ -234,19 +238,33 @@ func (h *history) all() map[facts.Key]client.Object {
 	return objects
 }
 
-// reconcile runs passes until one changes nothing. With faults, the operator may be killed during the first pass.
+// restart starts a new process of the operator: it has nothing in memory of what the last one did.
+func (h *history) restart() {
+	was := h.r
+	h.r = h.reconciler()
+	h.r.Cache, h.r.Live, h.r.Kafka, h.r.Settings = was.Cache, was.Live, was.Kafka, was.Settings
+}
+
+// reconcile runs passes until one changes nothing. With faults, the operator may be killed during the first pass, the API server be away
+// from then on until the pass ends, or a single write fail.
 func (h *history) reconcile(faults bool) {
 	h.t.Helper()
+	kill := false
 	if faults {
-		h.fail = h.rand.Intn(25)
+		h.fail, kill = h.rand.Intn(25), h.rand.Intn(3) == 0
+		h.once = !kill && h.rand.Intn(2) == 0
 	}
 	for range 12 {
+		armed := h.fail >= 0
 		before, waits := h.k8s.server.version, h.brokers.afterLook != nil
 		_, err := h.r.Reconcile(h.t.Context(),
 			reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
-		killed := h.fail == -2
+		failed := armed && h.fail < 0
 		h.fail = -1
-		if killed {
+		if failed && kill {
+			h.restart()
+		}
+		if failed {
 			continue
 		}
 		var refused *Failure

@@ -60,12 +60,19 @@ func (p *pass) nodes(ctx context.Context) error {
 }
 
 // findUnconfigured finds the nodes that do not run with their configuration, although their pods are up to date: the roller changes it
-// while they run, or restarts them for it, and reports when that is done.
+// while they run, or restarts them for it, and reports when that is done. The ConfigMap of a node that stays as it is, because its pool was
+// removed, is not written: nothing says what was in it.
 func (p *pass) findUnconfigured() {
 	roller := podset.RollerStatusIn(p.home().facts.ConfigMap(podset.RollerStatusName(p.kafka.Name)))
 	for _, l := range p.listed {
 		running := p.pod(l.Node)
 		wanted := l.Pod.Annotations[podset.AnnotationConfigHash]
+		if p.pools[l.Node.Pool] == nil && wanted != configHash(p.config(l.Node)) {
+			p.status.Unconfigured = append(p.status.Unconfigured, l.Node.Pool)
+			p.waits(l.Node.Pool, "node %d (ConfigMap %s does not have its configuration any more, and KafkaNodePool %s was removed: create it "+
+				"again)", l.Node.ID, l.Pod.Name, l.Node.Pool)
+			continue
+		}
 		if running == nil || running.DeletionTimestamp != nil || podset.Outdated(running, l.Pod) ||
 			roller.ConfigurationOf(running) == wanted {
 			continue
@@ -77,6 +84,14 @@ func (p *pass) findUnconfigured() {
 	if len(p.status.Unconfigured) > 0 && blocked >= 0 {
 		p.waits("", "Roller: %s", roller.Conditions[blocked].Message)
 	}
+}
+
+// configHash returns the hash of the configuration in a node's ConfigMap, which may be nil.
+func configHash(config *corev1.ConfigMap) string {
+	if config == nil {
+		return ""
+	}
+	return podset.ConfigHash(config.Data[podset.ConfigMapServerConfig])
 }
 
 // live returns the current manifests of nodes, by pod name.

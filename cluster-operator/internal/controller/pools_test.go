@@ -10,6 +10,7 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
@@ -64,6 +67,34 @@ func (w *world) pools() (all []string) {
 		all = append(all, text)
 	}
 	return all
+}
+
+// TestTheConfigMapOfARemovedPoolIsMissed plays what random histories found: nothing says what was in the ConfigMap of a node whose pool was
+// removed, so it can't be healed, and the node would not start with it.
+func TestTheConfigMapOfARemovedPoolIsMissed(t *testing.T) {
+	for name, harm := range map[string]func(*history, *corev1.ConfigMap){
+		"edited": func(h *history, c *corev1.ConfigMap) {
+			change(h, c, c.Name, func(c *corev1.ConfigMap) { c.Data[podset.ConfigMapServerConfig] = "broken" })
+		},
+		"deleted": func(h *history, c *corev1.ConfigMap) { h.must(h.k8s.Delete(h.t.Context(), c)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := newHistory(t, 1)
+			h.runs(newKafka(), nodePool("others", 1, v1.RoleController, v1.RoleBroker), nodePool("brokers", 1, v1.RoleBroker))
+			h.brokers.replicas = map[int32]int{0: 3, 1: 3}
+			h.must(h.k8s.Delete(t.Context(), h.object(facts.Key{Kind: "KafkaNodePool", Name: "brokers"})))
+			h.passOver("my-cluster")
+			g.Expect(h.kafka("my-cluster")).To(isReady("True", "", ""))
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "my-cluster-brokers-0"}}
+			harm(h, config)
+			h.passOver("my-cluster")
+			g.Expect(h.kafka("my-cluster")).To(isReady("False", "Updating",
+				"ConfigMap my-cluster-brokers-0 does not have its configuration any more, and KafkaNodePool brokers was removed: create it again"))
+			h.runs(nodePool("brokers", 1, v1.RoleBroker))
+			g.Expect(configOf(h.k8s.server, config.Name)).NotTo(BeEmpty())
+		})
+	}
 }
 
 func TestToolsThatWaitSeeHowAPoolIs(t *testing.T) {
