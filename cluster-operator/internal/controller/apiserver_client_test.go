@@ -90,7 +90,7 @@ func (c *inMemory) Create(_ context.Context, o client.Object, opts ...client.Cre
 		if c.server.objects[key] != nil {
 			return apierrors.NewAlreadyExists(resourceOf(key), key.Name)
 		}
-		return nil
+		return c.server.closed
 	}
 	made, err := c.server.create(key, gvk, content(o), nil)
 	if err == nil {

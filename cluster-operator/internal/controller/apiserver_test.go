@@ -32,6 +32,8 @@ type apiServer struct {
 	objects objects
 	// lax plants a fault: the API server ignores preconditions.
 	lax bool
+	// closed is the answer to each create; nil if they succeed. The namespace is being deleted, or gone.
+	closed error
 	// written is called after each change with the object before and after it; nil where there is none.
 	written func(key facts.Key, before, after client.Object)
 }
@@ -250,6 +252,9 @@ func (s *apiServer) create(key facts.Key, gvk schema.GroupVersionKind, fields ma
 	applied map[string]map[string]any) (client.Object, error) {
 	if s.objects[key] != nil {
 		return nil, apierrors.NewAlreadyExists(resourceOf(key), key.Name)
+	}
+	if s.closed != nil {
+		return nil, s.closed
 	}
 	delete(fields, "status")
 	o, err := s.typed(gvk, fields)

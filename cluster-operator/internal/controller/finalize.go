@@ -40,6 +40,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
 	}
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	p.rememberTopicOperator()
 	began := r.Now()
 	err := p.finalize(ctx)
 	if failure, is := errors.AsType[*Failure](err); is && failure.Reason == reasonFenced {

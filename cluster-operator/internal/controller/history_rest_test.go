@@ -319,10 +319,12 @@ func (h *stretched) settle() {
 	}
 }
 
-// end deletes the Kafka, and checks that nothing of it remains in any Kubernetes cluster except volumes that are kept.
+// end deletes the Kafka, perhaps after or with namespaces of it, and checks that nothing of it remains in any Kubernetes cluster except
+// volumes that are kept, and nothing at all in a namespace that was deleted.
 func (h *stretched) end() {
 	h.t.Helper()
 	c := h.centrals[0]
+	deleted := h.deleteNamespaces()
 	if kafka := c.kafka(); kafka != nil {
 		h.must(c.k8s.Delete(h.t.Context(), kafka))
 	}
@@ -339,8 +341,8 @@ func (h *stretched) end() {
 		for _, key := range sortedKeys(s.objects) {
 			o := s.objects[key]
 			claim, volume := o.Object.(*corev1.PersistentVolumeClaim)
-			if volume && claim.Annotations[v1.AnnotationDeleteClaim] != "true" || key.Kind == "KafkaNodePool" || key.Kind == "Node" ||
-				key.Kind == "Lease" {
+			stays := volume && claim.Annotations[v1.AnnotationDeleteClaim] != "true" || key.Kind == "KafkaNodePool" || h.foreign[s][key] != nil
+			if inNoNamespace(key) || stays && !deleted[s] {
 				continue
 			}
 			h.failf("%s %s is left in %s: %v %v", key.Kind, key.Name, s.id, o.GetAnnotations(), o.GetOwnerReferences())

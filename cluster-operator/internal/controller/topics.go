@@ -59,6 +59,14 @@ func (p *pass) noteEarlierTopicOperator(ctx context.Context) error {
 	return p.noteTopicOperator(ctx)
 }
 
+// rememberTopicOperator has this process remember the topic operator of a Kafka that is being deleted, which may take longer than the process
+// lives: the deletion of its namespace deleted the topic operator and the record of that at once.
+func (p *pass) rememberTopicOperator() {
+	if model.WantsTopicOperator(p.kafka) && p.watchesHome() {
+		p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)
+	}
+}
+
 // hasTopicOperator reports whether the Kafka has a topic operator that watches its namespace.
 func (p *pass) hasTopicOperator() bool {
 	deployment := p.home().facts.Deployment(model.TopicOperatorName(p.kafka.Name))

@@ -144,6 +144,28 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		stop(w, pod)
 		released(w)
 	})
+	t.Run("when the operator restarts while a Kafka waits for another Kubernetes cluster, and the namespace is deleted", func(t *testing.T) {
+		w := newStretchedWorld(t)
+		k := stretchedKafka()
+		k.Spec.EntityOperator = withTopicOperator().Spec.EntityOperator
+		w.create(k, poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+		w.settle()
+		w.topics()
+		w.members["east"].lost = true
+		stop(w.world, k)
+		for _, name := range []string{"my-cluster-kafka-topics", "my-cluster-kafka-stretch"} {
+			stop(w.world, &corev1.ConfigMap{ObjectMeta: w.named(name)})
+		}
+		stop(w.world, deployment(w.world))
+		w.r.topicOperators.Clear()
+		w.pass()
+		w.Expect(w.ready()).To(HaveField("Message", ContainSubstring("The deletion waits for cluster 'east'")))
+		w.Expect(w.held()).To(Equal(all))
+		w.members["east"].lost = false
+		w.collected()
+		w.Expect(apierrors.IsNotFound(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), &v1.Kafka{}))).To(BeTrue())
+		released(w.world)
+	})
 	t.Run("when its Kafka asks for none any more", func(t *testing.T) {
 		w, pod := begin(t, withTopicOperator())
 		w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator = nil })
