@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -45,6 +46,8 @@ type question struct {
 	found any
 	err   error
 	at    time.Time
+	// late reports that a pass has waited for the answer, and went on without it.
+	late atomic.Bool
 }
 
 // outdated reports whether the answer is too old to say what is so now.
@@ -58,14 +61,18 @@ func (q *question) outdated(now time.Time) bool {
 }
 
 // askInBackground asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two
-// seconds the pass continues without the answer, and the next pass uses it. A question that was not answered is not asked again for a
-// while.
+// seconds the pass continues without the answer, and a later pass, which does not wait again, uses it. A question that was not answered is
+// not asked again for a while.
 func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what string,
 	ask func(context.Context) (T, error)) (found T, err error) {
 	if err := c.silent.lasts(to.Kafka, what, c.Now()); err != nil {
 		return found, err
 	}
 	q := c.silent.ask(to.Kafka, what, c.Now, func() (any, error) { return ask(context.WithoutCancel(ctx)) })
+	wait := answerTimeout
+	if q.late.Load() {
+		wait = 0
+	}
 	select {
 	case <-q.done:
 		c.silent.take(to.Kafka, what, q)
@@ -73,7 +80,8 @@ func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what
 		return found, c.silent.note(to.Kafka, what, q.err, c.Now())
 	case <-ctx.Done():
 		return found, ctx.Err() // the operator is stopping: this is no evidence about the brokers
-	case <-c.After(answerTimeout):
+	case <-c.After(wait):
+		q.late.Store(true)
 		err := c.silent.last(to.Kafka, what)
 		if err == nil {
 			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)

@@ -105,8 +105,12 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 	let, connected := make(chan struct{}), 0
 	elapsed := make(chan time.Time)
 	close(elapsed)
+	var waits []time.Duration
 	clients := &Clients{
-		Now: time.Now, After: func(time.Duration) <-chan time.Time { return elapsed },
+		Now: time.Now, After: func(wait time.Duration) <-chan time.Time {
+			waits = append(waits, wait)
+			return elapsed
+		},
 		Connect: func(kafka.Config) (Admin, error) {
 			connected++
 			return hanging{let: let, metadata: new(int16(30))}, nil
@@ -127,6 +131,7 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 		g.Expect(again.Again).To(Equal(10 * time.Second))
 		g.Expect(err).To(MatchError(ContainSubstring("have not answered within 2s")))
 	}
+	g.Expect(waits).To(Equal([]time.Duration{answerTimeout, 0, answerTimeout, 0, answerTimeout, 0, 0, 0, 0, 0}), "each is waited for once")
 	refused := errors.New("connection refused")
 	g.Expect(clients.silent.note(to.Kafka, "state", refused, time.Unix(0, 0))).To(MatchError(refused))
 	_, err := clients.Inspect(t.Context(), to)
