@@ -3,6 +3,8 @@ package validate
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -122,10 +124,44 @@ func each(t *testing.T, cases []wrong, found func(Result) []Problem) {
 			if reason == "" {
 				reason = invalidResource
 			}
+			record(t, in, c.message)
 			NewWithT(t).Expect(found(Validate(in))).To(Equal([]Problem{{Code: c.code, Reason: reason, Message: c.message, Pool: c.pool,
 				Missing: c.missing}}))
 		})
 	}
+}
+
+// row is a wrong manifest for TestWrongManifestsMakeAndHarmNothing of package controller.
+type row struct {
+	Name, Message string
+	Kafka         *v1.Kafka
+	Pools         []*v1.KafkaNodePool
+	ConfigMaps    map[string]map[string]string
+	Secrets       map[string]map[string][]byte
+}
+
+// record appends a manifest to the file that VALIDATE_ROWS names, if nothing else is wrong: not, for example, where the nodes are.
+func record(t *testing.T, in Input, message string) {
+	t.Helper()
+	name := os.Getenv("VALIDATE_ROWS")
+	rest, usual := in, input(t, "")
+	rest.Kafka, rest.Pools, rest.ConfigMaps, rest.Secrets = nil, nil, nil, nil
+	usual.Kafka, usual.Pools = nil, nil
+	if name == "" || !reflect.DeepEqual(rest, usual) {
+		return
+	}
+	g := NewWithT(t)
+	wanted, read := row{t.Name(), message, in.Kafka, in.Pools, in.ConfigMaps, in.Secrets}, row{}
+	text, err := json.Marshal(wanted)
+	g.Expect(err).NotTo(HaveOccurred())
+	if g.Expect(json.Unmarshal(text, &read)).To(Succeed()); !reflect.DeepEqual(wanted, read) {
+		return // JSON does not have it, such as an empty list
+	}
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	g.Expect(err).NotTo(HaveOccurred())
+	_, err = file.Write(append(text, '\n'))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(file.Close()).To(Succeed())
 }
 
 func TestNothingIsToBeSaidOfAGoodCluster(t *testing.T) {
