@@ -54,6 +54,8 @@ type ForeignError struct {
 	Why string
 	// Advice is what the user can do about it.
 	Advice string
+	// Copied reports that its marks are those of another object.
+	Copied bool
 }
 
 // Error names the object that is in the way, and what the user can do about it.
@@ -121,6 +123,11 @@ func (a *Applier) decide(o client.Object) ownership.Decision {
 	live := ownership.Read(o, gvk.Kind)
 	live.Terminating = false // wait for such an object, whoever owns it
 	return ownership.Decide(&live, *a.Owner, ownership.Facts{Proven: a.anchors(o)})
+}
+
+// Restores reports whether an object of the owner has lost its marks, which Apply gives it back.
+func (a *Applier) Restores(live client.Object) bool {
+	return a.Owner != nil && !isNil(live) && a.decide(live) == ownership.Restore
 }
 
 // permits reports whether a decision permits to write an object. What a holder before made is taken over with its anchor alone: anybody
@@ -284,7 +291,8 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 // change applies to exactly the checked object: the API server rejects the request if the object was recreated or changed since.
 func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live client.Object) (Outcome, error) {
 	if why := a.WhyForeign(live); why != "" {
-		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why, Advice: a.advice(u, live)}
+		return "", &ForeignError{Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), Why: why, Advice: a.advice(u, live),
+			Copied: a.is(live, ownership.Copy)}
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil // made again once it is gone

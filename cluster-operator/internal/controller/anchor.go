@@ -41,6 +41,8 @@ const (
 	reasonRenamed = "CentralClusterRenamed"
 	// reasonConflict is that of a Kafka which finds objects of another one.
 	reasonConflict = "OwnershipConflict"
+	// reasonNotOwned is that of a Kafka which needs an object that is not its own.
+	reasonNotOwned = "ObjectNotOwned"
 	// reasonTerminating is that of a Kafka one of whose anchors is being deleted.
 	reasonTerminating = "AnchorTerminating"
 )
@@ -211,7 +213,8 @@ func (p *pass) namesake(owner metav1.OwnerReference) bool {
 }
 
 // checkAnchor fails if the anchor in a Kubernetes cluster is not the Kafka's.
-func (p *pass) checkAnchor(s *site, holder ownership.Holder) error {
+func (p *pass) checkAnchor(s *site, holder ownership.Holder) (err error) {
+	defer func() { p.noteConflict(s, "ConfigMap", err) }()
 	if h, err := ownership.ParseHolder(s.anchor.Data[anchorHolder]); err == nil && h.Cluster == holder.Cluster && h.Central != holder.Central {
 		return p.renamed(h.Central, fmt.Sprintf("ConfigMap %s in cluster '%s'", s.anchor.Name, s.cluster))
 	}
@@ -320,13 +323,20 @@ func (p *pass) writeOwner(ctx context.Context) error {
 	if p.ownerWritten() {
 		return nil
 	}
-	return p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
+	lost := p.record.Kafka == p.kafka.UID && p.record.Owner == p.owner.ID &&
+		(p.kafka.Annotations[ownership.MarkID] == "" || p.kafka.Annotations[v1.AnnotationOwnerEpoch] == "")
+	err := p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
 		controllerutil.AddFinalizer(k, v1.FinalizerStretch)
 		if k.Annotations == nil {
 			k.Annotations = map[string]string{}
 		}
 		k.Annotations[ownership.MarkID], k.Annotations[v1.AnnotationOwnerEpoch] = p.owner.ID, strconv.FormatInt(p.owner.Epoch, 10)
 	})
+	if err == nil && lost {
+		p.Events.Warning(p.kafka, reasonRestored, "Restore", "The Kafka had lost the annotations that name the owner of its objects in other "+
+			"Kubernetes clusters, and got them back")
+	}
+	return err
 }
 
 // ownerWritten reports whether the Kafka object has its finalizer, and names the owner's id and epoch.
@@ -348,12 +358,20 @@ func (p *pass) applyAnchor(ctx context.Context, s *site) error {
 	if s.anchor != nil {
 		live = s.anchor
 	}
+	earlier, restores := s.anchor != nil && len(former(s.anchor, p.owner.Holder)) > 0, s.applier.Restores(live)
 	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if err != nil {
+		p.noteConflict(s, key.Kind, err)
 		return err
 	}
 	if outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
+		switch {
+		case restores:
+			p.noteRestored(s, key)
+		case earlier && p.kafka.DeletionTimestamp == nil:
+			p.noteResumed(s)
+		}
 		if s.anchor, err = anchor(ctx, s.live, client.ObjectKeyFromObject(p.kafka)); err != nil || s.anchor == nil {
 			return fmt.Errorf("the anchor in cluster %s is gone again: %w", s.cluster, err)
 		}

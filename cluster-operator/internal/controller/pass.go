@@ -196,9 +196,11 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 		return "", fmt.Errorf("%s %s can't be created in cluster %s: ConfigMap %s, which would own it, does not exist there yet", key.Kind,
 			key.Name, s.cluster, model.AnchorName(p.kafka.Name))
 	}
+	restores := s.applier.Restores(live)
 	outcome, err := s.applier.Apply(ctx, wanted, live)
 	if foreign := (*apply.ForeignError)(nil); errors.As(err, &foreign) {
-		return "", &Failure{Problem: status.Problem{Reason: "ObjectNotOwned", Message: foreign.Error()}, Err: err}
+		p.noteConflict(s, key.Kind, err)
+		return "", &Failure{Problem: status.Problem{Reason: reasonNotOwned, Message: foreign.Error()}, Err: err}
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
@@ -213,6 +215,9 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if err == nil && outcome != apply.Unchanged {
 		p.wrote(s, key, outcome)
+		if restores {
+			p.noteRestored(s, key)
+		}
 		if key.Kind == "StrimziPodSet" {
 			p.updating(key.Name)
 		}

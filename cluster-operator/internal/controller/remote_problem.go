@@ -20,7 +20,7 @@ import (
 // remoteProblem describes to users why a Kubernetes cluster can't be read or written.
 func remoteProblem(cluster string, member clusters.Status, err error) status.Problem {
 	if foreign, is := errors.AsType[*apply.ForeignError](err); is {
-		return status.Problem{Reason: "ObjectNotOwned", Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
+		return status.Problem{Reason: reasonNotOwned, Message: fmt.Sprintf("In cluster '%s': %s", cluster, foreign)}
 	}
 	if failure, is := errors.AsType[*Failure](err); is && (failure.Reason == reasonConflict || failure.Reason == reasonTerminating) {
 		return status.Problem{Reason: failure.Reason, Message: failure.Message}

@@ -43,7 +43,7 @@ func (p *pass) noteTopicOperator(ctx context.Context) error {
 		}
 	}
 	if !model.IsTopicOperatorRecord(record, p.kafka.Name) {
-		p.warn("ObjectNotOwned", fmt.Sprintf("ConfigMap %s is not the operator's, which needs one of that name: without it, the deletion of "+
+		p.warn(reasonNotOwned, fmt.Sprintf("ConfigMap %s is not the operator's, which needs one of that name: without it, the deletion of "+
 			"the KafkaTopics may hang once the Kafka is deleted. Rename that ConfigMap", name))
 	}
 	return nil

@@ -48,6 +48,7 @@ type Metrics struct {
 	duration   *prometheus.HistogramVec
 	slowest    *slowest.Gauge
 	writes     *prometheus.CounterVec
+	conflicts  *prometheus.CounterVec
 
 	mu      sync.Mutex
 	kafkas  map[types.NamespacedName]Kafka
@@ -95,8 +96,11 @@ func New(registry prometheus.Registerer, selector string) *Metrics {
 			Help: "The time the reconciliation takes to complete", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}},
 			perNamespace),
 		writes: counter("kafka_operators_objects_written_total", "Objects that the operator created, changed or deleted", "kind", "outcome"),
+		conflicts: counter("strimzi_stretch_ownership_conflicts_total",
+			"How often an object in another Kubernetes cluster turned out to belong to another owner than the stretched Kafka that needs it",
+			"cluster", "kind", "reason"),
 	}
-	registry.MustRegister(m.passes, m.good, m.failed, m.periodical, m.locked, m.duration, m.slowest, m.writes, m)
+	registry.MustRegister(m.passes, m.good, m.failed, m.periodical, m.locked, m.duration, m.slowest, m.writes, m.conflicts, m)
 	return m
 }
 
@@ -124,6 +128,11 @@ func (m *Metrics) Reconciled(p Pass) {
 
 // Wrote counts an object that was written.
 func (m *Metrics) Wrote(kind, outcome string) { m.writes.WithLabelValues(kind, outcome).Inc() }
+
+// Conflicted counts an object in another Kubernetes cluster that is not the Kafka's.
+func (m *Metrics) Conflicted(cluster, kind, reason string) {
+	m.conflicts.WithLabelValues(cluster, kind, reason).Inc()
+}
 
 // Observe keeps what is known of a Kafka.
 func (m *Metrics) Observe(name types.NamespacedName, k Kafka) {
