@@ -43,6 +43,8 @@ type Reconciler struct {
 	Follows func(*core.StrimziPodSet) bool
 	// Now is the clock.
 	Now func() time.Time
+	// Passed, if set, is told of each pass: the namespace of the set, how long it took, and how it failed.
+	Passed func(namespace string, took time.Duration, err error)
 
 	// written are the versions of sets that this process has replaced.
 	written apply.Replaced
@@ -70,6 +72,15 @@ func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	began := r.Now()
+	result, err := r.reconcile(ctx, request)
+	if r.Passed != nil {
+		r.Passed(request.Namespace, r.Now().Sub(began), err)
+	}
+	return result, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	var set core.StrimziPodSet
 	if err := r.Client.Get(ctx, request.NamespacedName, &set); err != nil {
 		r.written.Forget(request.NamespacedName)

@@ -427,3 +427,21 @@ type recorder []string
 func (r *recorder) Normal(_ runtime.Object, reason, _, note string) {
 	*r = append(*r, reason+": "+note)
 }
+
+func TestEachPassIsTold(t *testing.T) {
+	w := newWorld(t)
+	broken := errors.New("no answer")
+	var failed error
+	r := w.reconciler(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return failed
+	}})
+	var told []string
+	r.Passed = func(namespace string, took time.Duration, err error) {
+		w.Expect(took).To(BeNumerically(">=", 0))
+		told = append(told, fmt.Sprint(namespace == w.namespace, err))
+	}
+	_, _ = w.pass(r) // the set is no Kafka's
+	failed = broken
+	_, _ = w.pass(r)
+	w.Expect(told).To(Equal([]string{"true <nil>", "true no answer"}))
+}

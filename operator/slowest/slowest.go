@@ -2,6 +2,7 @@
 package slowest
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -14,14 +15,14 @@ const (
 	slowestParts = 3
 )
 
-// Gauge is the longest recent duration per namespace: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
+// Gauge is the longest recent duration per namespace and kind: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
 type Gauge struct {
 	desc *prometheus.Desc
 	now  func() time.Time
 
 	mu    sync.Mutex
 	parts map[string]*[slowestParts]part
-	// labels are the values of the labels, by namespace.
+	// labels are the values of the labels, by the same keys.
 	labels map[string][]string
 }
 
@@ -31,7 +32,7 @@ type part struct {
 	seconds float64
 }
 
-// New returns a gauge with labels, the second of which is the namespace, and a clock.
+// New returns a gauge with labels, and a clock.
 func New(labels []string, now func() time.Time) *Gauge {
 	return &Gauge{
 		desc: prometheus.NewDesc("strimzi_reconciliations_duration_seconds_max", "Duration of the longest reconciliation of the last "+
@@ -40,7 +41,7 @@ func New(labels []string, now func() time.Time) *Gauge {
 	}
 }
 
-// Show creates the series of a namespace.
+// Show creates the series of these values of the labels.
 func (g *Gauge) Show(labels ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,11 +49,11 @@ func (g *Gauge) Show(labels ...string) {
 }
 
 func (g *Gauge) of(labels []string) *[slowestParts]part {
-	ns := labels[1]
-	if g.parts[ns] == nil {
-		g.parts[ns], g.labels[ns] = &[slowestParts]part{}, labels
+	key := strings.Join(labels, "\x00")
+	if g.parts[key] == nil {
+		g.parts[key], g.labels[key] = &[slowestParts]part{}, labels
 	}
-	return g.parts[ns]
+	return g.parts[key]
 }
 
 // Observe records a duration.
@@ -77,13 +78,13 @@ func (g *Gauge) Collect(metrics chan<- prometheus.Metric) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	minute := g.minute()
-	for ns, parts := range g.parts {
+	for key, parts := range g.parts {
 		longest := 0.0
 		for _, p := range parts {
 			if minute-p.minute < slowestParts {
 				longest = max(longest, p.seconds)
 			}
 		}
-		metrics <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, longest, g.labels[ns]...)
+		metrics <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, longest, g.labels[key]...)
 	}
 }

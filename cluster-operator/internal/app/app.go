@@ -83,7 +83,8 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if err := mgr.Add(recorder); err != nil {
 		return err
 	}
-	if err := addPodSets(ctx, mgr, live, recorder, o); err != nil {
+	figures := metrics.New(crmetrics.Registry, o.Selector.String())
+	if err := addPodSets(ctx, mgr, live, recorder, figures, o); err != nil {
 		return err
 	}
 	agent := &heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().Source()}
@@ -108,7 +109,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	}
 	r := &controller.Reconciler{
 		Stretching: stretching,
-		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: metrics.New(crmetrics.Registry, o.Selector.String()),
+		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: figures,
 		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }, Now: time.Now,
 			After: time.After},
 		Selects: o.Selector.Matches,

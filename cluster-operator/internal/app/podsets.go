@@ -8,13 +8,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
 	"github.com/kafka-operators/kafka-operators/operator/events"
 )
 
 // addPodSets adds the controller that makes pods from StrimziPodSets.
-func addPodSets(ctx context.Context, mgr ctrl.Manager, live client.Client, recorder *events.Recorder, o options.Options) error {
-	r := &podset.Reconciler{Client: mgr.GetClient(), Live: live, Recorder: recorder, Now: time.Now}
+func addPodSets(ctx context.Context, mgr ctrl.Manager, live client.Client, recorder *events.Recorder, figures *metrics.Metrics,
+	o options.Options) error {
+	r := &podset.Reconciler{Client: mgr.GetClient(), Live: live, Recorder: recorder, Now: time.Now, Passed: figures.ReconciledSet}
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.Concurrency})
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/slowest"
 )
 
-// kind is the value of Strimzi's kind label.
-const kind = "Kafka"
+// kind and setKind are the values of Strimzi's kind label.
+const (
+	kind    = "Kafka"
+	setKind = "StrimziPodSet"
+)
 
 // Kafka has the metrics of one Kafka.
 type Kafka struct {
@@ -117,13 +120,22 @@ type Pass struct {
 // Reconciled counts a pass.
 func (m *Metrics) Reconciled(p Pass) {
 	labels := []string{kind, p.Namespace, m.selector}
-	m.passes.WithLabelValues(labels...).Inc()
-	m.duration.WithLabelValues(labels...).Observe(p.Took.Seconds())
-	m.slowest.Observe(p.Took, labels...)
+	m.count(labels, p.Took, p.Succeeded)
 	m.periodical.WithLabelValues(labels...).Add(float64(number(p.Periodical)))
 	m.locked.WithLabelValues(labels...).Add(0)
-	m.good.WithLabelValues(labels...).Add(float64(number(p.Succeeded)))
-	m.failed.WithLabelValues(labels...).Add(float64(number(!p.Succeeded)))
+}
+
+// ReconciledSet counts a pass over a StrimziPodSet.
+func (m *Metrics) ReconciledSet(namespace string, took time.Duration, err error) {
+	m.count([]string{setKind, namespace, m.selector}, took, err == nil)
+}
+
+func (m *Metrics) count(labels []string, took time.Duration, succeeded bool) {
+	m.passes.WithLabelValues(labels...).Inc()
+	m.duration.WithLabelValues(labels...).Observe(took.Seconds())
+	m.slowest.Observe(took, labels...)
+	m.good.WithLabelValues(labels...).Add(float64(number(succeeded)))
+	m.failed.WithLabelValues(labels...).Add(float64(number(!succeeded)))
 }
 
 // Wrote counts an object that was written.

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,8 @@ func TestFigures(t *testing.T) {
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
 	m.Reconciled(Pass{Namespace: "ns", Took: time.Second, Periodical: true, Succeeded: true})
 	m.Reconciled(Pass{Namespace: "ns", Took: 2 * time.Second})
+	m.ReconciledSet("ns", time.Second, nil)
+	m.ReconciledSet("ns", time.Second, errors.New("failed"))
 	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
 		Served:    Certificate{time.Unix(3, 0), time.Unix(2, 0)},
 		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
@@ -43,9 +46,15 @@ strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace
 # HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1
+strimzi_reconciliations_failed_total{kind="StrimziPodSet",namespace="ns",selector="a=b"} 1
+# HELP strimzi_reconciliations_total Number of reconciliations done by the operator for individual resources
+# TYPE strimzi_reconciliations_total counter
+strimzi_reconciliations_total{kind="Kafka",namespace="ns",selector="a=b"} 2
+strimzi_reconciliations_total{kind="StrimziPodSet",namespace="ns",selector="a=b"} 2
 # HELP strimzi_reconciliations_duration_seconds_max Duration of the longest reconciliation of the last minutes
 # TYPE strimzi_reconciliations_duration_seconds_max gauge
 strimzi_reconciliations_duration_seconds_max{kind="Kafka",namespace="ns",selector="a=b"} 2
+strimzi_reconciliations_duration_seconds_max{kind="StrimziPodSet",namespace="ns",selector="a=b"} 1
 # HELP strimzi_reconciliations_locked_total Always 0: reconciliations of a resource never wait for each other
 # TYPE strimzi_reconciliations_locked_total counter
 strimzi_reconciliations_locked_total{kind="Kafka",namespace="ns",selector="a=b"} 0
@@ -63,7 +72,7 @@ strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 	g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
 		"kafka_operators_kafka_ready",
 		"strimzi_certificate_expiration_timestamp_ms", "kafka_operators_certificate_renewal_timestamp_seconds",
-		"strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
+		"strimzi_reconciliations_total", "strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
 		"strimzi_reconciliations_locked_total", "strimzi_reconciliations_periodical_total",
 		"strimzi_resources", "strimzi_resources_paused")).To(Succeed())
 	m.Forget(two)
