@@ -145,7 +145,10 @@ func (a *assignment) pool(spec PoolSpec) Pool {
 		p.Nodes = append(p.Nodes, Node{ID: id, Pool: spec.Name, Cluster: spec.Cluster, Roles: spec.Roles})
 	}
 	a.keepRoles(spec, p.Nodes)
-	p.Nodes = append(p.Nodes, a.leaving(spec.Name, "Scale-down of", func(id int32) bool { return slices.Contains(wanted, id) })...)
+	reverting := func(stay int) string { // Strimzi's text
+		return fmt.Sprintf("Reverting scale-down of KafkaNodePool %s by changing number of replicas to %d", spec.Name, len(wanted)+stay)
+	}
+	p.Nodes = append(p.Nodes, a.leaving(spec.Name, reverting, func(id int32) bool { return slices.Contains(wanted, id) })...)
 	slices.SortFunc(p.Nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
 	return p
 }
@@ -268,7 +271,8 @@ func (a *assignment) removedPools() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		nodes := a.leaving(name, "Removal of", func(int32) bool { return false })
+		nodes := a.leaving(name, func(int) string { return fmt.Sprintf("Removal of KafkaNodePool %s is blocked", name) },
+			func(int32) bool { return false })
 		if len(nodes) > 0 {
 			slices.SortFunc(nodes, func(x, y Node) int { return cmp.Compare(x.ID, y.ID) })
 			a.result.Pools = append(a.result.Pools, Pool{Name: name, Cluster: nodes[0].Cluster, Nodes: nodes, Removed: true})

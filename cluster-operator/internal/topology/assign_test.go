@@ -181,7 +181,8 @@ func TestNodesThatAreNeededStay(t *testing.T) {
 		"a broker that holds replicas": {
 			in: Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2),
 				Holdings: held(map[int32]int{0: 5, 1: 5, 2: 7})},
-			stays: []int32{2}, why: "broker 2 holds 7 replicas of partitions",
+			stays: []int32{2},
+			why:   "Reverting scale-down of KafkaNodePool a by changing number of replicas to 3: broker 2 holds 7 replicas of partitions",
 		},
 		"a broker while Kafka does not answer": {
 			in:    Input{Pools: []PoolSpec{pool("a", 2, 0, 1, 2)}, Running: nodes("a", broker, 0, 1, 2)},

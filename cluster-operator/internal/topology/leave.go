@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// leaving returns the nodes of a pool that run, are not wanted, and can't go yet.
-func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node {
+// leaving returns the nodes of a pool that run, are not wanted, and can't go yet. blocked says of how many what is not done.
+func (a *assignment) leaving(pool string, blocked func(stay int) string, wanted func(int32) bool) []Node {
 	var stay []Node
 	var reasons []string
 	var voters []string
@@ -37,7 +37,7 @@ func (a *assignment) leaving(pool, what string, wanted func(int32) bool) []Node 
 			strings.Join(voters, ", ")))
 	}
 	if len(stay) > 0 {
-		a.block(pool, stay, len(voters) > 0, fmt.Sprintf("%s KafkaNodePool %s is blocked: %s", what, pool, strings.Join(reasons, "; ")))
+		a.block(pool, stay, len(voters) > 0, blocked(len(stay))+": "+strings.Join(reasons, "; "))
 	}
 	return stay
 }
@@ -74,9 +74,14 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 			reasons = append(reasons, why)
 		}
 	}
-	if len(kept) > 0 {
-		a.block(spec.Name, kept, voters,
-			fmt.Sprintf("Change of the roles of KafkaNodePool %s is blocked: %s", spec.Name, strings.Join(reasons, "; ")))
+	if len(kept) > 0 { // with Strimzi's text, which reverts the change of all nodes
+		var names, roles []string
+		for _, n := range kept {
+			names, roles = append(names, fmt.Sprint(n.ID)), append(roles, "["+strings.ReplaceAll(n.Roles.String(), ",", ", ")+"]")
+		}
+		slices.Sort(roles)
+		a.block(spec.Name, kept, voters, fmt.Sprintf("Reverting role change of KafkaNodePool %s (setting roles to %s) for nodes %s: %s",
+			spec.Name, strings.Join(slices.Compact(roles), " and "), strings.Join(names, ", "), strings.Join(reasons, "; ")))
 	}
 }
 
