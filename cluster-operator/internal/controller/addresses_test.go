@@ -1,12 +1,15 @@
 package controller
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -163,6 +166,62 @@ func TestAListenerChangesItsTypeInOneRestart(t *testing.T) {
 	w.now = w.now.Add(2 * time.Minute)
 	w.reconcile()
 	w.Expect(w.pods("pool")).To(Equal(after))
+}
+
+// A listener that is replaced by one of another name, or whose Services get other names, is served as before until its successor can be.
+func TestAListenerIsReplacedInOneRestart(t *testing.T) {
+	type edit = func(l *v1.Listener)
+	for name, c := range map[string]struct {
+		from       v1.Listener
+		do         edit
+		id, oldest string
+	}{
+		"another name and type": {v1.Listener{Name: "nodes", Port: 9095, Type: v1.ListenerNodePort},
+			func(l *v1.Listener) { l.Name, l.Type = "lb", v1.ListenerLoadBalancer }, "LB-9095", "my-cluster-pool-nodes-0"},
+		"another name": {v1.Listener{Name: "one", Port: 9095, Type: v1.ListenerLoadBalancer},
+			func(l *v1.Listener) { l.Name = "two" }, "TWO-9095", "my-cluster-pool-one-0"},
+		"another name of a node port": {v1.Listener{Name: "one", Port: 9095, Type: v1.ListenerNodePort},
+			func(l *v1.Listener) { l.Name = "two" }, "TWO-9095", "my-cluster-pool-one-0"},
+		"another port of the first external one": {v1.Listener{Name: "external", Port: 9094, Type: v1.ListenerLoadBalancer},
+			func(l *v1.Listener) { l.Port = 9095 }, "EXTERNAL-9095", "my-cluster-pool-0"},
+		"another port and type of the first external one": {v1.Listener{Name: "external", Port: 9094, Type: v1.ListenerNodePort},
+			func(l *v1.Listener) { l.Port, l.Type = 9095, v1.ListenerLoadBalancer }, "EXTERNAL-9095", "my-cluster-pool-0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			k := newKafka()
+			k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, c.from)
+			w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.balance()
+			w.reconcile()
+			w.start("pool")
+			w.reconcile()
+			before, listens := w.pods("pool"), strings.ToUpper(c.from.Name)+fmt.Sprintf("-%d", c.from.Port)
+			w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring(listens))
+			ports := func() []networkingv1.NetworkPolicyIngressRule {
+				policy := &networkingv1.NetworkPolicy{}
+				w.get(policy, "my-cluster-network-policy-kafka")
+				return policy.Spec.Ingress
+			}
+			lets := ports()
+			w.edit(func(k *v1.Kafka) { c.do(&k.Spec.Kafka.Listeners[2]) })
+			w.reconcile()
+			w.Expect(w.pods("pool")).To(Equal(before))
+			w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring(listens))
+			w.Expect(w.serviceNames()).To(ContainElement(c.oldest))
+			w.Expect(ports()).To(Equal(lets))
+			w.balance()
+			w.reconcile()
+			after := w.pods("pool")
+			w.Expect(after).NotTo(Equal(before))
+			w.Expect(w.config("my-cluster-pool-0")).To(And(ContainSubstring(c.id), Not(ContainSubstring(c.oldest+".example.com"))))
+			w.Expect(w.serviceNames()).NotTo(ContainElement(c.oldest))
+			w.now = w.now.Add(2 * time.Minute)
+			w.reconcile()
+			w.Expect(w.pods("pool")).To(Equal(after))
+		})
+	}
 }
 
 func TestAListenerThatNeverGetsAnAddressIsNotWaitedForForEver(t *testing.T) {

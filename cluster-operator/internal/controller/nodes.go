@@ -136,7 +136,12 @@ func (p *pass) applyNodes(ctx context.Context) error {
 			return err
 		}
 		return p.applyAll(ctx, s, slices.DeleteFunc(slices.Clone(p.rendered[s].Objects), func(o model.Object) bool {
-			return facts.KeyOf(o).Kind == "PersistentVolumeClaim" && wait[o.GetName()]
+			key := facts.KeyOf(o)
+			if key.Kind == "NetworkPolicy" && p.replacing && s.facts.Objects[key] != nil {
+				s.kept[key] = true
+				return true // nodes listen on ports that the new one lacks
+			}
+			return key.Kind == "PersistentVolumeClaim" && wait[o.GetName()]
 		}))
 	}
 	sets := func(s *site) error { return p.applySets(ctx, s) }

@@ -63,6 +63,8 @@ type pass struct {
 	served  map[string][]string
 	// delayed are nodes that can't be started yet, because nodes in other Kubernetes clusters would not reach them or be reached.
 	delayed map[int32]string
+	// replacing reports that nodes are kept as they are until it is known where they are reached on a listener that replaces one of theirs.
+	replacing bool
 	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their
 	// previous ones.
 	custom  []pki.Listener

@@ -54,7 +54,7 @@ func (p *pass) services(ctx context.Context) error {
 	p.input.Endpoints = model.ResolveEndpoints(p.input, world)
 	p.input.Endpoints.Keep = map[int32]bool{}
 	p.keepUnaddressed()
-	p.keepRetyped()
+	p.keepReplaced()
 	maps.Copy(p.input.Endpoints.Delayed, p.delayed)
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
@@ -168,16 +168,16 @@ func (p *pass) stillWaits(listener string) bool {
 	return true
 }
 
-// keepRetyped keeps nodes as they are that run with another type of a listener than the user wants now, until it is known where all of them
-// are reached: without it, they would cut clients off.
-func (p *pass) keepRetyped() {
-	for listener, nodes := range p.input.Endpoints.Retyped {
+// keepReplaced keeps nodes as they are that are to lose a listener, until it is known where all of them are reached on the one that replaces
+// it: without it, they would cut clients off. So do the Services that lead to them, and the network policy, stay.
+func (p *pass) keepReplaced() {
+	for listener, nodes := range p.input.Endpoints.Replaced {
 		if p.input.Endpoints.Waiting[listener] == "" || !p.stillWaits(listener) {
 			continue
 		}
 		for _, l := range p.listed {
 			if slices.Contains(nodes, l.Node.ID) {
-				p.input.Endpoints.Keep[l.Node.ID] = true
+				p.input.Endpoints.Keep[l.Node.ID], p.replacing = true, true
 				p.updating(l.Set.Name)
 			}
 		}

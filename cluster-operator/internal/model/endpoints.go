@@ -38,17 +38,21 @@ func knownKey(l v1.Listener) string { return l.Name + "/" + string(l.Type) }
 // knownBootstrapKey identifies the load balancer of a listener, where clients begin, among the endpoints of a node.
 func knownBootstrapKey(l v1.Listener) string { return knownKey(l) + "/bootstrap" }
 
-// known returns what a node advertised so far.
-func (w World) known(l v1.Listener, pod string) (Endpoint, bool) { return w.endpoint(knownKey(l), pod) }
+// notedEndpoint is an endpoint as the ConfigMap of a node notes it.
+type notedEndpoint struct {
+	Endpoint
+	// Service is the Service that leads there; "" if there is none, or an earlier version noted the endpoint.
+	Service string `json:",omitempty"`
+}
 
-// endpoint returns an endpoint that the ConfigMap of a node notes.
-func (w World) endpoint(key, pod string) (Endpoint, bool) {
-	e, known := w.endpoints(pod)[key]
-	return e, known
+// known returns what a node advertised so far. The address of a Service with another name is that of another listener.
+func (c *cluster) known(l v1.Listener, n topology.Node, world World) (Endpoint, bool) {
+	e, known := world.endpoints(c.podName(n))[knownKey(l)]
+	return e.Endpoint, known && (e.Service == "" || e.Service == ListenerNodeService(c.Kafka.Name, l, n))
 }
 
 // endpoints returns the endpoints that the ConfigMap of a node notes, by their keys.
-func (w World) endpoints(pod string) (all map[string]Endpoint) {
+func (w World) endpoints(pod string) (all map[string]notedEndpoint) {
 	config := w.Configs[pod]
 	if config == nil || json.Unmarshal([]byte(config.Annotations[AnnotationEndpoints]), &all) != nil {
 		return nil
@@ -56,18 +60,23 @@ func (w World) endpoints(pod string) (all map[string]Endpoint) {
 	return all
 }
 
-// retyped reports whether a node runs with another type of a listener.
-func (w World) retyped(l v1.Listener, pod string) bool {
-	other := false
-	for key := range w.endpoints(pod) {
+// loses reports whether a node runs with a listener that it is to lose: with another type of one, or one that is reached by Services that
+// are not wanted any more.
+func (c *cluster) loses(n topology.Node, world World) bool {
+	for key, e := range world.endpoints(c.podName(n)) {
 		name, kind, _ := strings.Cut(key, "/")
-		kind, _, _ = strings.Cut(kind, "/")
-		if name == l.Name && kind == string(l.Type) {
-			return false
+		if strings.Contains(kind, "/") {
+			continue // of a load balancer where clients begin
 		}
-		other = other || name == l.Name
+		at := slices.IndexFunc(c.spec().Listeners, func(l v1.Listener) bool { return l.Name == name })
+		switch {
+		case at < 0 && kind == string(v1.ListenerInternal):
+		case at < 0, knownKey(c.spec().Listeners[at]) != key,
+			e.Service != "" && e.Service != ListenerNodeService(c.Kafka.Name, c.spec().Listeners[at], n):
+			return true
+		}
 	}
-	return other
+	return false
 }
 
 // stillWaits reports whether a node waits on for the address of a Service.
@@ -80,7 +89,7 @@ func (w World) stillWaits(cluster, service string) bool {
 func ResolveEndpoints(in Input, world World) Endpoints {
 	c := &cluster{in}
 	e := Endpoints{Listeners: map[string]map[int32]Endpoint{}, Bootstrap: map[string][]Endpoint{}, Waiting: map[string]string{},
-		Balancers: map[string]map[string]Endpoint{}, Delayed: map[int32]string{}, Retyped: map[string][]int32{}}
+		Balancers: map[string]map[string]Endpoint{}, Delayed: map[int32]string{}, Replaced: map[string][]int32{}}
 	for _, l := range c.spec().Listeners {
 		at := map[int32]Endpoint{}
 		balancers, missing, stillWaits := c.balancers(l, world)
@@ -90,11 +99,12 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 		}
 		for _, n := range c.Topology.Brokers() {
 			endpoint, waiting := c.advertise(l, n, world)
-			retyped := world.retyped(l, c.podName(n))
-			if retyped {
-				e.Retyped[l.Name] = append(e.Retyped[l.Name], n.ID)
+			before, advertises := c.known(l, n, world)
+			replaces := !advertises && c.loses(n, world)
+			if replaces {
+				e.Replaced[l.Name] = append(e.Replaced[l.Name], n.ID)
 			}
-			if _, advertises := world.known(l, c.podName(n)); stillWaits && !advertises && !retyped {
+			if stillWaits && !advertises && !replaces {
 				// The certificates of all nodes are for the load balancer, too: it would restart a node again when it gets its address.
 				e.Delayed[n.ID] = missing
 				continue
@@ -106,7 +116,7 @@ func ResolveEndpoints(in Input, world World) Endpoints {
 			if !slices.Contains(world.Away, n.Cluster) { // reported as such
 				e.Waiting[l.Name] = waiting
 			}
-			if before, known := world.known(l, c.podName(n)); known {
+			if advertises {
 				at[n.ID] = before
 			} else if l.Type != v1.ListenerInternal && world.stillWaits(n.Cluster, ListenerNodeService(c.Kafka.Name, l, n)) {
 				e.Delayed[n.ID] = waiting
@@ -127,8 +137,8 @@ func (c *cluster) balancers(l v1.Listener, world World) (balancers map[string]En
 	service := c.listenerBootstrap(l)
 	before := map[string]Endpoint{}
 	for _, n := range c.Topology.Brokers() {
-		if e, known := world.endpoint(knownBootstrapKey(l), c.podName(n)); known {
-			before[n.Cluster] = e
+		if e, known := world.endpoints(c.podName(n))[knownBootstrapKey(l)]; known && (e.Service == "" || e.Service == service) {
+			before[n.Cluster] = e.Endpoint
 		} else if _, known := before[n.Cluster]; !known && !slices.Contains(world.Away, n.Cluster) {
 			before[n.Cluster] = Endpoint{}
 		}
@@ -195,7 +205,7 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 		}
 		return Endpoint{NodePortHost(l), port}, ""
 	case v1.ListenerLoadBalancer:
-		before, _ := world.known(l, c.podName(n))
+		before, _ := c.known(l, n, world)
 		host := ingressHost(world.Services[n.Cluster][name], before.Host)
 		if host == "" {
 			return Endpoint{Port: l.Port}, "Service " + name + " has no load balancer address yet"

@@ -110,8 +110,9 @@ type Endpoints struct {
 	Waiting map[string]string
 	// Delayed maps a node that is not started yet to what it waits for.
 	Delayed map[int32]string
-	// Retyped maps a listener's name to the nodes that run with another type of it.
-	Retyped map[string][]int32
+	// Replaced maps a listener's name to the nodes that run without it, and with another one that they are to lose: another type of it, or
+	// one with another name.
+	Replaced map[string][]int32
 	// Keep are running nodes whose manifests and certificates stay as they are while an address of theirs is unknown: their ConfigMap is
 	// gone, and with it what they advertised, or they are to lose a listener that they run with.
 	Keep map[int32]bool

@@ -345,11 +345,16 @@ func (c *cluster) advertised(n topology.Node) map[string]Endpoint {
 }
 
 // knownEndpoints are what a node's ConfigMap notes: what the node advertises, and the load balancers where clients begin.
-func (c *cluster) knownEndpoints(n topology.Node) map[string]Endpoint {
-	at := c.advertised(n)
+func (c *cluster) knownEndpoints(n topology.Node) map[string]notedEndpoint {
+	at := map[string]notedEndpoint{}
 	for _, l := range c.listeners(n) {
+		e := notedEndpoint{Endpoint: c.Endpoints.Listeners[l.Name][n.ID]}
+		if l.Type != v1.ListenerInternal {
+			e.Service = ListenerNodeService(c.Kafka.Name, l, n)
+		}
+		at[knownKey(l)] = e
 		if begin, balanced := c.Endpoints.Balancers[l.Name][n.Cluster]; balanced {
-			at[knownBootstrapKey(l)] = begin
+			at[knownBootstrapKey(l)] = notedEndpoint{begin, c.listenerBootstrap(l)}
 		}
 	}
 	return at

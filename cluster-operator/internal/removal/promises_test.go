@@ -20,7 +20,7 @@ type situation struct {
 	mounted mounted
 	answer  *Answer
 
-	away, planned, topicOperator, cordons, forced, neverRan bool
+	away, planned, replacing, topicOperator, cordons, forced, neverRan bool
 }
 
 type node int
@@ -48,7 +48,7 @@ const (
 func (n node) wanted() bool { return n != left && n != leaves }
 
 func (s situation) input() Input {
-	in := Input{Away: s.away, Planned: s.planned, TopicOperator: s.topicOperator, Cordons: s.cordons, Forced: s.forced, NeverRan: s.neverRan,
+	in := Input{Away: s.away, Planned: s.planned, Replacing: s.replacing, TopicOperator: s.topicOperator, Cordons: s.cordons, Forced: s.forced, NeverRan: s.neverRan,
 		Nodes: []Node{{Pod: "c-p-0", HasPool: true}}}
 	o := Object{Ref: Ref{Kind: s.kind, Name: "c-p-1"}, Wanted: s.wanted, Own: s.own, Holds: s.holds, Lists: s.lists}
 	if s.kind == "PersistentVolumeClaim" {
@@ -101,6 +101,8 @@ func (s situation) broken() string {
 		return "wanted nodes stay"
 	case !s.planned && slices.Contains([]string{"Service", "Ingress", "NetworkPolicy", "PodDisruptionBudget"}, s.kind):
 		return "what a network provider may plan stays"
+	case s.replacing && slices.Contains([]string{"Service", "Ingress", "NetworkPolicy", "PodDisruptionBudget"}, s.kind):
+		return "what leads to nodes stays"
 	case s.kind == "PersistentVolumeClaim":
 		return s.brokenByVolume()
 	}
@@ -169,7 +171,7 @@ func situations(do func(situation) bool) {
 			s.lists = [][]string{nil, {"c-p-9"}, {"c-p-9", "c-p-0"}}[choose(3)]
 		}
 		if s.kind != "PersistentVolumeClaim" { // there are enough of these
-			s.away, s.planned = is(), is()
+			s.away, s.planned, s.replacing = is(), is(), is()
 		}
 		if !do(s) {
 			return
@@ -182,6 +184,7 @@ var unknowns = map[string]func(*Input){
 	"a cluster is away":                   func(in *Input) { in.Away = true },
 	"the provider did not plan":           func(in *Input) { in.Planned = false },
 	"Kafka's metadata version is unknown": func(in *Input) { in.Cordons = false },
+	"where nodes are reached is unknown":  func(in *Input) { in.Replacing = true },
 	"nobody answered":                     func(in *Input) { in.Answers = nil },
 	"answers are old": func(in *Input) {
 		in.Answers = changed(in.Answers, func(a *Answer) { a.Fresh = false })

@@ -80,6 +80,8 @@ type Input struct {
 	Away bool
 	// Planned reports that it is known by which objects nodes are reached: a network provider, if there is one, planned all of them.
 	Planned bool
+	// Replacing reports that nodes are still reached by Services that are not wanted any more.
+	Replacing bool
 	// TopicOperator reports that the Kafka wants a topic operator.
 	TopicOperator bool
 	// Cordons reports that brokers can keep new replicas out of volumes.
@@ -147,6 +149,9 @@ func (in Input) whyKept(o Object) string {
 	case "Service", "Ingress", "NetworkPolicy", "PodDisruptionBudget": // which a network provider may plan
 		if !in.Planned {
 			return "it is unknown whether the network provider plans it"
+		}
+		if in.Replacing {
+			return "nodes may be reached by it until it is known where they are reached instead"
 		}
 	case "ServiceAccount", "Role", "RoleBinding", "Deployment":
 	default:
