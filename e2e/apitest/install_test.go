@@ -103,6 +103,7 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 		"cluster-operator/default":                              all,
 		"cluster-operator/overlays/example":                     all,
 		"cluster-operator/overlays/remote":                      all,
+		"cluster-operator/overlays/remote-namespace":            all,
 		"cluster-operator/overlays/several-clusters":            all,
 		"default": all,
 	} {

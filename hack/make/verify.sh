@@ -51,6 +51,7 @@ required() {
       echo newName STRIMZI_KAFKA_BOOTSTRAP_SERVERS STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME STRIMZI_TLS_SECRET_NAME resourceNames ;;
     config/topic-operator/*) echo newName STRIMZI_KAFKA_BOOTSTRAP_SERVERS ;;
     config/cluster-operator/overlays/remote | config/roller/*) echo newName ;;
+    config/cluster-operator/overlays/remote-namespace) echo newName STRIMZI_NAMESPACE ;;
     *) echo newName STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE ;;
   esac
 }
