@@ -59,7 +59,7 @@ func TestAProgramComesFirst(t *testing.T) {
 	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "network-provider-mcs")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../network/example").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), string(out))
+	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
 	provider, end, err := Open(t.Context(), Options{Name: "mcs", Path: filepath.Dir(path) + "/*",
 		Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"})
 	g.Expect(err).NotTo(HaveOccurred())
