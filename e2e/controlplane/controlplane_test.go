@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,19 +28,14 @@ func needControlPlane(t *testing.T) {
 
 func startForTest(t *testing.T, o Options) *ControlPlane {
 	t.Helper()
+	g := NewWithT(t)
 	needControlPlane(t)
 	o.Log = testLog{t}
 	p, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
-		if err := p.Stop(); err != nil {
-			t.Error(err)
-		}
-		if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
-			t.Errorf("%s is still there: %v", p.dir, err)
-		}
+		g.Expect(p.Stop()).To(Succeed())
+		g.Expect(p.dir).NotTo(BeADirectory())
 	})
 	return p
 }
@@ -54,14 +50,7 @@ func (l testLog) Write(b []byte) (int, error) {
 // eventually polls until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
-	for !condition() {
-		select {
-		case <-deadline:
-			t.Fatalf("not in a minute: %s", what)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+	NewWithT(t).Eventually(condition).WithTimeout(time.Minute).Should(BeTrue(), what)
 }
 
 func configMap(name string) *corev1.ConfigMap {
@@ -70,132 +59,97 @@ func configMap(name string) *corev1.ConfigMap {
 
 func newClient(t *testing.T, p *ControlPlane) client.Client {
 	t.Helper()
+	g := NewWithT(t)
 	c, err := client.New(p.RESTConfig(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	return c
 }
 
 func TestControllerManagerCollectsGarbage(t *testing.T) {
+	g := NewWithT(t)
 	p := startForTest(t, Options{ControllerManager: true})
 	c := newClient(t, p)
 	owner := configMap("owner")
-	if err := c.Create(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(c.Create(t.Context(), owner)).To(Succeed())
 	owned := configMap("owned")
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}}
-	if err := c.Create(t.Context(), owned); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Delete(t.Context(), owner); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(c.Create(t.Context(), owned)).To(Succeed())
+	g.Expect(c.Delete(t.Context(), owner)).To(Succeed())
 	eventually(t, "the owned object is gone", func() bool {
 		return apierrors.IsNotFound(c.Get(t.Context(), client.ObjectKeyFromObject(owned), owned))
 	})
 
-	if _, err := p.Kubectl(t.Context(), "create", "namespace", "short-lived"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Kubectl(t.Context(), "delete", "namespace", "short-lived", "--timeout=60s"); err != nil {
-		t.Fatal(err)
+	for _, args := range [][]string{{"create", "namespace", "short-lived"}, {"delete", "namespace", "short-lived", "--timeout=60s"}} {
+		_, err := p.Kubectl(t.Context(), args...)
+		g.Expect(err).NotTo(HaveOccurred())
 	}
 }
 
 func TestRequestsAreCountedByUser(t *testing.T) {
+	g := NewWithT(t)
 	p := startForTest(t, Options{Audit: true})
 	account, err := p.AddServiceAccount("default", "reader")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, args := range [][]string{
 		{"create", "role", "reader", "--verb=get", "--resource=configmaps", "-n", "default"},
 		{"create", "rolebinding", "reader", "--role=reader", "--serviceaccount=default:reader", "-n", "default"},
 	} {
-		if _, err := p.Kubectl(t.Context(), args...); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.Kubectl(t.Context(), args...)
+		g.Expect(err).NotTo(HaveOccurred())
 	}
 	config := account.RESTConfig
 	config.UserAgent = "the-reader"
 	c, err := client.New(config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := newClient(t, p).Create(t.Context(), configMap("letter")); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(newClient(t, p).Create(t.Context(), configMap("letter"))).To(Succeed())
 	eventually(t, "the role is in force", func() bool {
 		return c.Get(t.Context(), client.ObjectKeyFromObject(configMap("letter")), configMap("letter")) == nil
 	})
 	mark, err := p.Mark()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for range 3 {
-		if err := c.Get(t.Context(), client.ObjectKeyFromObject(configMap("letter")), configMap("letter")); err != nil {
-			t.Error(err)
-		}
+		g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(configMap("letter")), configMap("letter"))).To(Succeed())
 	}
-	if err := c.Create(t.Context(), configMap("forbidden")); !apierrors.IsForbidden(err) {
-		t.Errorf("a reader's create: %v, want forbidden", err)
-	}
+	g.Expect(c.Create(t.Context(), configMap("forbidden"))).To(MatchError(apierrors.IsForbidden, "forbidden"))
 	byVerb := map[string]int{}
 	eventually(t, "the last request is logged", func() bool {
 		requests, err := p.Requests(mark, func(r Request) bool { return r.UserAgent == "the-reader" && r.User == account.Name })
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		byVerb = Tally(requests, func(r Request) string { return r.Verb + " " + r.Resource })
 		return byVerb["create configmaps"] == 1
 	})
-	if byVerb["get configmaps"] != 3 || len(byVerb) != 2 {
-		t.Errorf("requests %v, want three gets and a create", byVerb)
-	}
+	g.Expect(byVerb).To(Equal(map[string]int{"get configmaps": 3, "create configmaps": 1}))
 }
 
 func TestTwoAtOnce(t *testing.T) {
+	g := NewWithT(t)
 	a, b := startForTest(t, Options{}), startForTest(t, Options{SyncWrites: true})
-	if err := newClient(t, a).Create(t.Context(), configMap("only-in-a")); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(newClient(t, a).Create(t.Context(), configMap("only-in-a"))).To(Succeed())
 	err := newClient(t, b).Get(t.Context(), client.ObjectKeyFromObject(configMap("only-in-a")), configMap("only-in-a"))
-	if !apierrors.IsNotFound(err) {
-		t.Errorf("the other control plane answers %v, want not found", err)
-	}
+	g.Expect(err).To(MatchError(apierrors.IsNotFound, "not found"))
 }
 
 // TestNothingSurvivesAKill makes this test binary start a control plane, and kills it.
 func TestNothingSurvivesAKill(t *testing.T) {
+	g := NewWithT(t)
 	const child = "CONTROLPLANE_TEST_DIR"
 	if dir := os.Getenv(child); dir != "" {
-		if _, err := Start(t.Context(), Options{Dir: dir, ControllerManager: true}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "started"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		_, err := Start(t.Context(), Options{Dir: dir, ControllerManager: true})
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(os.WriteFile(filepath.Join(dir, "started"), nil, 0o600)).To(Succeed())
 		select {}
 	}
 	needControlPlane(t)
 	dir := filepath.Join(t.TempDir(), "killed")
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), child+"="+dir)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(cmd.Start()).To(Succeed())
 	eventually(t, "the control plane runs", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "started"))
 		return err == nil
 	})
-	if n := len(processesOf(t, dir)); n != 3 {
-		t.Errorf("%d processes, want etcd, kube-apiserver and kube-controller-manager", n)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(processesOf(t, dir)).To(HaveLen(3), "etcd, kube-apiserver and kube-controller-manager")
+	g.Expect(cmd.Process.Kill()).To(Succeed())
 	_ = cmd.Wait()
 	eventually(t, "the processes and the folder are gone", func() bool {
 		_, err := os.Stat(dir)
@@ -206,10 +160,9 @@ func TestNothingSurvivesAKill(t *testing.T) {
 // processesOf returns the processes that have the folder in their arguments.
 func processesOf(t *testing.T, dir string) []string {
 	t.Helper()
+	g := NewWithT(t)
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	var found []string
 	for _, file := range files {
 		if args, err := os.ReadFile(file); err == nil && strings.Contains(string(args), dir+"/") {

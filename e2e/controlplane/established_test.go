@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 )
 
@@ -16,9 +18,9 @@ func TestWaitEstablishedAsksAgainWhileConditionsAreNull(t *testing.T) {
 		}
 		return "condition met", nil
 	})
-	if err != nil || asked != 3 {
-		t.Errorf("asked %d times, %v; want 3 times and no error", asked, err)
-	}
+	g := NewWithT(t)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(asked).To(Equal(3))
 }
 
 func TestWaitEstablishedTellsWhyItGaveUp(t *testing.T) {
@@ -28,7 +30,5 @@ func TestWaitEstablishedTellsWhyItGaveUp(t *testing.T) {
 		cancel()
 		return "", refused
 	})
-	if !errors.Is(err, refused) {
-		t.Errorf("got %v, want %v", err, refused)
-	}
+	NewWithT(t).Expect(err).To(MatchError(refused))
 }

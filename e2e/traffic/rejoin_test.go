@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"github.com/twmb/franz-go/pkg/kerr" //nolint:depguard // as in traffic.go
 	"github.com/twmb/franz-go/pkg/kgo"  //nolint:depguard // as in traffic.go
 )
@@ -22,8 +23,6 @@ func TestOnlyALostConnectionIsTheClientsOwnMatter(t *testing.T) {
 		{&kgo.ErrGroupSession{Err: kerr.GroupAuthorizationFailed}, false},
 		{&kgo.ErrGroupSession{Err: errors.New("x509: certificate signed by unknown authority")}, false},
 	} {
-		if got := rejoins(c.err); got != c.want {
-			t.Errorf("%v: %v", c.err, got)
-		}
+		NewWithT(t).Expect(rejoins(c.err)).To(Equal(c.want), "%v", c.err)
 	}
 }
