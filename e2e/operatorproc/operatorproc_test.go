@@ -3,12 +3,14 @@ package operatorproc
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	. "github.com/onsi/gomega"
 )
 
 func TestParseMetrics(t *testing.T) {
+	g := NewWithT(t)
 	m, err := parseMetrics(`# HELP requests_total Some.
 # TYPE requests_total counter
 requests_total{kind="A b",namespace="x"} 3
@@ -18,51 +20,41 @@ up 1
 latency_bucket{le="+Inf"} 7
 worst +Inf
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := m[`requests_total{kind="A b",namespace="x"}`]; got != 3 {
-		t.Errorf("a series by its name is %v, want 3", got)
-	}
-	if got := m.Sum("requests_total", `namespace="x"`); got != 7.5 {
-		t.Errorf("sum over the kinds is %v, want 7.5", got)
-	}
-	if got := m.Sum("requests_total", `kind="B"`, `namespace="x"`); got != 4.5 {
-		t.Errorf("sum of one kind is %v, want 4.5", got)
-	}
-	if m.Has("requests_total", `kind="C"`) || m.Has("requests") || !m.Has("up") {
-		t.Error("Has finds what isn't there, or not what is")
-	}
-	if _, err := parseMetrics("up one\n"); err == nil {
-		t.Error("a sample without a number is taken")
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(m[`requests_total{kind="A b",namespace="x"}`]).To(BeEquivalentTo(3))
+	g.Expect(m.Sum("requests_total", `namespace="x"`)).To(Equal(7.5))
+	g.Expect(m.Sum("requests_total", `kind="B"`, `namespace="x"`)).To(Equal(4.5))
+	g.Expect(m.Has("requests_total", `kind="C"`)).To(BeFalse())
+	g.Expect(m.Has("requests")).To(BeFalse())
+	g.Expect(m.Has("up")).To(BeTrue())
+	_, err = parseMetrics("up one\n")
+	g.Expect(err).To(HaveOccurred(), "a sample without a number")
 }
 
 func TestUsageOfThisProcess(t *testing.T) {
+	g := NewWithT(t)
 	u, err := UsageOf(os.Getpid())
 	if err != nil {
 		t.Skip(err)
 	}
-	if u.RSS < 1<<20 || u.PeakRSS < u.RSS {
-		t.Errorf("memory %d, at most %d: not that of a Go program", u.RSS, u.PeakRSS)
-	}
+	g.Expect(u.RSS).To(BeNumerically(">=", 1<<20))
+	g.Expect(u.PeakRSS).To(BeNumerically(">=", u.RSS))
 	cpu, err := parseCPU([]byte("1 (a) b) S 1 1 1 0 -1 4194304 1 0 0 0 250 50 0 0 20 0 1 0 1 1 1"))
-	if err != nil || cpu != 3*time.Second {
-		t.Errorf("CPU time %v, %v, want 3s", cpu, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(cpu).To(Equal(3 * time.Second))
 }
 
 // fakeOperator writes a shell script that replaces the binary.
 func fakeOperator(t *testing.T, script string) string {
 	t.Helper()
+	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "operator")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)).To(Succeed())
 	return path
 }
 
 func TestEnvironmentLogAndExit(t *testing.T) {
+	g := NewWithT(t)
 	t.Setenv("STRIMZI_NAMESPACE", "from-outside")
 	t.Setenv("STRIMZI_CLIENT_ID", "from-outside")
 	op, err := Start(t.Context(), Options{
@@ -71,45 +63,26 @@ func TestEnvironmentLogAndExit(t *testing.T) {
 		Bootstrap:  []string{"a:1", "b:2"},
 		Env:        map[string]string{"STRIMZI_LEADER_ELECTION_ENABLED": "true"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := op.WaitReady(t.Context()); err == nil || !strings.Contains(err.Error(), "code 3") {
-		t.Errorf("waiting for an operator that ended: %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(op.WaitReady(t.Context())).To(MatchError(ContainSubstring("code 3")))
 	for _, want := range []string{
 		"KUBECONFIG=the-kubeconfig", "STRIMZI_NAMESPACE=default", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS=a:1,b:2",
 		"STRIMZI_LEADER_ELECTION_ENABLED=true", "STRIMZI_HTTP_ADDRESS=" + op.Address(),
 	} {
-		if len(op.LogLines(want)) != 1 {
-			t.Errorf("the environment lacks %s", want)
-		}
+		g.Expect(op.LogLines(want)).To(HaveLen(1), want)
 	}
-	if lines := op.LogLines("from-outside"); len(lines) > 0 {
-		t.Errorf("the test's own environment shines through: %v", lines)
-	}
-	if err := op.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(op.LogFile()); !os.IsNotExist(err) {
-		t.Errorf("the log is still there: %v", err)
-	}
+	g.Expect(op.LogLines("from-outside")).To(BeEmpty(), "the test's own environment")
+	g.Expect(op.Close()).To(Succeed())
+	g.Expect(op.LogFile()).NotTo(BeAnExistingFile())
 }
 
 func TestTerminateReturnsTheCode(t *testing.T) {
+	g := NewWithT(t)
 	op, err := Start(t.Context(), Options{Binary: fakeOperator(t, `trap 'exit 7' TERM; echo up; while :; do sleep 0.05; done`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	defer op.Close()
-	for len(op.LogLines("up")) == 0 {
-		select {
-		case <-op.Exited():
-			t.Fatal("it ended by itself")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	if code, err := op.Terminate(); code != 7 || err != nil {
-		t.Errorf("code %d, %v, want 7", code, err)
-	}
+	g.Eventually(op.LogLines).WithArguments("up").WithTimeout(time.Minute).ShouldNot(BeEmpty())
+	code, err := op.Terminate()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(code).To(Equal(7))
 }
