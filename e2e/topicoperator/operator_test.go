@@ -160,8 +160,8 @@ func sharedOperator(s setup) *operator {
 	return o
 }
 
-// core returns the operator of most specs, with Strimzi's defaults. Its timed passes are two minutes apart, so the changes that specs see
-// are due to events.
+// coreOperator returns the operator of most specs, with Strimzi's defaults. Its timed passes are two minutes apart, so the changes that
+// specs see are due to events.
 func coreOperator() *operator { GinkgoHelper(); return sharedOperator(setup{name: "core"}) }
 
 // timed returns an operator with timed passes every two seconds.
