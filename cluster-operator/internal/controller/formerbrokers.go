@@ -32,12 +32,15 @@ func (p *pass) holdFormerBrokers(ctx context.Context) error {
 			if l.Node.Cluster != s.cluster || pod == nil || pod.DeletionTimestamp != nil {
 				continue
 			}
-			hold := kept[l.Node.ID] != ""
-			if hold {
-				p.add(status.Problem{Pool: l.Node.Pool, Reason: v1.ReasonScaleDownPrevented, Blocks: true, Message: fmt.Sprintf(
-					"Node %d is a broker until it is restarted, and pod %s is not restarted yet: %s", l.Node.ID, pod.Name, kept[l.Node.ID])})
+			why := kept[l.Node.ID]
+			if why == "" && pod.Annotations[podset.AnnotationHold] != model.HoldFormerBroker || !s.controls(pod) {
+				continue
 			}
-			if err := s.holdFormerBroker(ctx, pod, hold); err != nil {
+			if why != "" {
+				p.add(status.Problem{Pool: l.Node.Pool, Reason: v1.ReasonScaleDownPrevented, Blocks: true, Message: fmt.Sprintf(
+					"Node %d is a broker until it is restarted, and pod %s is not restarted yet: %s", l.Node.ID, pod.Name, why)})
+			}
+			if err := s.holdFormerBroker(ctx, pod, why != ""); err != nil {
 				return err
 			}
 		}
@@ -45,17 +48,14 @@ func (p *pass) holdFormerBrokers(ctx context.Context) error {
 	})
 }
 
-// holdFormerBroker sets or removes the hold of a former broker. That of a user stays.
+// holdFormerBroker sets the hold of a former broker, unless its user did, or removes it.
 func (s *site) holdFormerBroker(ctx context.Context, pod *corev1.Pod, hold bool) error {
-	why, held := podset.HoldReason(pod.Annotations)
-	changed := pod.DeepCopy()
-	switch {
-	case hold && !held:
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, podset.AnnotationHold, model.HoldFormerBroker)
-	case !hold && why == model.HoldFormerBroker:
-		delete(changed.Annotations, podset.AnnotationHold)
-	default:
+	if _, held := podset.HoldReason(pod.Annotations); hold && held {
 		return nil
+	}
+	changed := pod.DeepCopy()
+	if delete(changed.Annotations, podset.AnnotationHold); hold {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, podset.AnnotationHold, model.HoldFormerBroker)
 	}
 	key := facts.Key{Kind: "Pod", Name: pod.Name}
 	if err := s.patch(ctx, key, pod, changed); err != nil {

@@ -27,6 +27,7 @@ func TestAFormerBrokerIsNotRestartedWhileItHoldsReplicas(t *testing.T) {
 		w.reconcile()
 		w.start("both")
 		w.start("brokers")
+		w.adopt("both")
 		w.brokers.replicas = map[int32]int{2: 1}
 		w.change("both", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleController} })
 		w.reconcile()
@@ -101,6 +102,15 @@ func TestAFormerBrokerIsNotRestartedWhileItHoldsReplicas(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.holdOf(name)).To(BeEmpty(), "a broker that is down for good")
 	})
+	t.Run("but a pod of somebody else is left alone", func(t *testing.T) {
+		w := begin(t)
+		pod := &corev1.Pod{}
+		w.get(pod, name)
+		pod.OwnerReferences = nil
+		w.Expect(w.k8s.Update(t.Context(), pod)).To(Succeed())
+		w.reconcile()
+		w.Expect(w.holdOf(name)).To(BeEmpty())
+	})
 	t.Run("and the hold of a user stays", func(t *testing.T) {
 		w := begin(t)
 		pod := &corev1.Pod{}
@@ -113,6 +123,18 @@ func TestAFormerBrokerIsNotRestartedWhileItHoldsReplicas(t *testing.T) {
 		w.reconcile()
 		w.Expect(w.holdOf(name)).To(Equal("ann replaces a disk"))
 	})
+}
+
+// adopt makes pods those of the StrimziPodSet that lists them.
+func (w *world) adopt(pool string) {
+	w.t.Helper()
+	set := w.set(pool)
+	for name := range w.pods(pool) {
+		pod := &corev1.Pod{}
+		w.get(pod, name)
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
+		w.Expect(w.k8s.Update(w.t.Context(), pod)).To(Succeed())
+	}
 }
 
 // holdOf returns why the roller keeps off a pod.
