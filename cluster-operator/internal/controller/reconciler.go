@@ -110,7 +110,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	if r.kafkas.Behind(kafka) {
-		return r.again(req.NamespacedName, errBehind) // no event reports that the cache has the status
+		return r.again(req.NamespacedName, fmt.Errorf("read Kafka %s: %w", req.NamespacedName, errBehind)) // no event reports its return
 	}
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
@@ -368,5 +368,18 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	default:
 		p.status.Failure, retry = &status.Problem{Reason: "ReconciliationFailed", Message: err.Error()}, err
 	}
+	p.omitLocalAddresses()
 	return next, retry
+}
+
+// omitLocalAddresses takes out of messages what differs in each pass though the problem is the same: the status would be written each time.
+func (p *pass) omitLocalAddresses() {
+	for i := range p.status.Warnings {
+		p.status.Warnings[i].Message = withoutLocalAddress(p.status.Warnings[i].Message)
+	}
+	if p.status.Failure != nil {
+		failure := *p.status.Failure
+		failure.Message = withoutLocalAddress(failure.Message)
+		p.status.Failure = &failure
+	}
 }

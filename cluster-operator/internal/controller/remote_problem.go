@@ -37,7 +37,7 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 		return *problem
 	}
 	if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
-		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, err)}
+		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, withoutLocalAddress(err.Error()))}
 	}
 	return status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
 		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
@@ -118,6 +118,6 @@ func cause(member clusters.Status, err error) string {
 }
 
 // localAddress matches this end of a connection in an error of package net. Each connection has another port.
-var localAddress = regexp.MustCompile(`\b(tcp) \S+->`)
+var localAddress = regexp.MustCompile(`\b(tcp|udp) \S+->`)
 
 func withoutLocalAddress(message string) string { return localAddress.ReplaceAllString(message, "$1 ") }

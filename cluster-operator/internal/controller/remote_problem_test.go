@@ -81,6 +81,24 @@ func TestTheCauseIsTheSameForEachConnection(t *testing.T) {
 	g.Expect(remoteProblem("east", away, &clusters.UnreachableError{Status: away}).Message).To(ContainSubstring(want))
 	broke := &clusters.UnreachableError{Status: clusters.Status{ID: "east", State: clusters.Connected}, Err: errors.New(away.Message)}
 	g.Expect(remoteProblem("east", broke.Status, broke).Message).To(ContainSubstring(want))
+	g.Expect(remoteProblem("east", broke.Status, errors.New(away.Message)).Message).To(ContainSubstring(want))
+	g.Expect(withoutLocalAddress("dial tcp: lookup a on 10.96.0.10:53: read udp 10.0.3.7:41822->10.96.0.10:53: i/o timeout")).
+		To(Equal("dial tcp: lookup a on 10.96.0.10:53: read udp 10.96.0.10:53: i/o timeout"))
+}
+
+// TestABrokenConnectionWritesNoStatusEachTime checks an error of brokers that has another port in each pass.
+func TestABrokenConnectionWritesNoStatusEachTime(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	var versions []string
+	for port := range 2 {
+		h.brokers.err = fmt.Errorf("read tcp 10.0.3.7:%d->10.0.0.9:9091: i/o timeout", 41822+port)
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.centrals[0].kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "KafkaUnreachable"),
+			HaveField("Message", ContainSubstring("read tcp 10.0.0.9:9091: i/o timeout")))))
+		versions = append(versions, h.centrals[0].kafka().ResourceVersion)
+	}
+	g.Expect(versions[1]).To(Equal(versions[0]))
 }
 
 func TestANamespaceThatIsMissingElsewhereIsNamed(t *testing.T) {
