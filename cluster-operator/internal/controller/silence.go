@@ -154,6 +154,9 @@ func (s *silences) note(kafka types.NamespacedName, what string, err error, now 
 		delete(s.of[kafka], what)
 		return nil
 	}
+	maps.DeleteFunc(s.of[kafka], func(other string, it silence) bool { // such as one about nodes that are gone
+		return other != what && now.After(it.until.Add(longestSilence))
+	})
 	wait := min(max(2*s.of[kafka][what].wait, firstSilence), longestSilence)
 	if s.of == nil {
 		s.of = map[types.NamespacedName]map[string]silence{}

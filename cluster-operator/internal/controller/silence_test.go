@@ -49,6 +49,21 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	g.Expect(clients.silent.lasts(silent.Kafka, "state", now)).To(Succeed(), "it answered")
 }
 
+// TestQuestionsThatNobodyAsksAnyMoreAreForgotten checks that failed questions about nodes that are gone do not add up.
+func TestQuestionsThatNobodyAsksAnyMoreAreForgotten(t *testing.T) {
+	g := NewWithT(t)
+	s, kafka, now, refused := &silences{}, types.NamespacedName{Name: "a"}, time.Unix(0, 0), errors.New("refused")
+	for _, what := range []string{"state", "log directories of [1]", "log directories of [2]"} {
+		g.Expect(s.note(kafka, what, refused, now)).NotTo(Succeed())
+		now = now.Add(time.Minute)
+	}
+	g.Expect(s.of[kafka]).To(HaveLen(3))
+	now = now.Add(longestSilence)
+	g.Expect(s.note(kafka, "state", refused, now)).NotTo(Succeed())
+	g.Expect(s.of[kafka]).To(HaveLen(1))
+	g.Expect(s.of[kafka]["state"].wait).To(Equal(2 * firstSilence))
+}
+
 // unlisting answers all questions but the one for topics.
 type unlisting struct{ hanging }
 
