@@ -27,6 +27,9 @@ func (p *pass) assign(ctx context.Context) error {
 		in.Volumes = append(in.Volumes, p.record.Clusters[id].Volumes...)
 	}
 	slices.Sort(in.Away)
+	if err := p.checkRecord(in.Voters); err != nil {
+		return err
+	}
 	for _, pool := range p.input.Pools {
 		in.Pools = append(in.Pools, topology.PoolSpec{
 			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool.Spec.Roles), Known: p.knownIDs(pool),

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -52,6 +53,9 @@ type recorded struct {
 
 const recordKey = "record.json"
 
+// reasonRecord is that of a Kafka whose record can't be used.
+const reasonRecord = "StretchRecordInvalid"
+
 // recordMap is the ConfigMap with the record, nil if there is none.
 func (p *pass) recordMap() *corev1.ConfigMap {
 	return p.home().facts.ConfigMap(model.RecordName(p.kafka.Name))
@@ -65,7 +69,7 @@ func (p *pass) readRecord() (record, error) {
 		return r, nil
 	}
 	if err := json.Unmarshal([]byte(c.Data[recordKey]), &r); err != nil {
-		return r, stalled("StretchRecordInvalid",
+		return r, stalled(reasonRecord,
 			"ConfigMap %s/%s can't be read (%s): restore its %s, which lists what the Kafka has in other Kubernetes clusters",
 			p.kafka.Namespace, c.Name, err, recordKey)
 	}
@@ -73,6 +77,44 @@ func (p *pass) readRecord() (record, error) {
 		r.Kafka = p.kafka.UID
 	}
 	return r, nil
+}
+
+// checkRecord fails if the record is older than the nodes, because somebody restored it, while a Kubernetes cluster is away: nothing else
+// tells of the nodes there, and the voters and addresses that the others are configured with would change. voters are those.
+func (p *pass) checkRecord(voters []int32) error {
+	if p.input.Stretch == nil || len(p.away) == 0 {
+		return nil
+	}
+	why := p.whyOldRecord(voters)
+	if why == "" {
+		return nil
+	}
+	return &Failure{Problem: problemf(reasonRecord, "ConfigMap %s/%s is older than the nodes of the Kafka: it does not have %s. Restore its "+
+		"newest %s. The operator changes no node until then, or until it can read %s", p.kafka.Namespace, model.RecordName(p.kafka.Name), why,
+		recordKey, quoted(slices.Sorted(maps.Keys(p.away)))), Err: fmt.Errorf("the record lacks %s", why)}
+}
+
+// whyOldRecord returns what nodes are configured with, and neither the record nor anything else tells of; "" for nothing.
+func (p *pass) whyOldRecord(voters []int32) string {
+	exists := p.existingIDs()
+	for _, pool := range p.input.Pools {
+		if _, away := p.away[p.target(pool)]; !away {
+			for _, id := range p.knownIDs(pool) {
+				exists[id] = true // or is made again
+			}
+		}
+	}
+	for _, id := range voters {
+		if !exists[id] {
+			return fmt.Sprintf("controller %d", id)
+		}
+	}
+	for _, l := range p.listed {
+		if p.record.Peers[l.Node.ID] == nil && len(model.PeersIn(p.config(l.Node))) > 0 {
+			return fmt.Sprintf("the address of node %d", l.Node.ID)
+		}
+	}
+	return ""
 }
 
 // recall fills remembered with the nodes in the Kubernetes clusters that are away, as the record last listed them.
