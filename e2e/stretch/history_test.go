@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,8 +24,8 @@ import (
 )
 
 // TestRandomHistoriesOnRealGarbageCollectors plays random histories of a Kafka over three control planes with Kubernetes' garbage
-// collectors: what users create, change and delete, anchors that are deleted in each way, operators that are killed, and clusters that are
-// cut off. A few histories are played; make prove plays more.
+// collectors: what users create, change and delete, anchors that are deleted in each way, operators that are killed, clusters that are cut
+// off, and namespaces that are deleted in the end. A few histories are played; make prove plays more.
 func TestRandomHistoriesOnRealGarbageCollectors(t *testing.T) {
 	seed, histories := int64(randomtest.Seed(t)), 2 // it fits
 	if full {
@@ -336,20 +337,44 @@ func (h *history) judge() {
 	}
 }
 
-// end restores the connections and deletes the Kafka, and checks that nothing of it remains except the volumes that are kept.
+// end restores the connections and deletes the Kafka, perhaps after or with namespaces of it, and checks that nothing of it remains except
+// the volumes that are kept.
 func (h *history) end() {
 	h.t.Helper()
 	for _, id := range []string{eastID, westID} {
 		h.heal(id)
 	}
-	h.try(centralID, "delete", "kafka", name, "--wait=false", "--ignore-not-found")
-	h.try(centralID, "delete", "kafkanodepools", "--all", "--wait=false")
+	if h.rand.Intn(2) == 0 {
+		h.deleteNamespace(h.one(eastID, westID))
+	}
+	if h.rand.Intn(2) == 0 {
+		h.deleteNamespace(centralID)
+	} else {
+		h.try(centralID, "delete", "kafka", name, "--wait=false", "--ignore-not-found")
+		h.try(centralID, "delete", "kafkanodepools", "--all", "--wait=false")
+	}
 	for id := range h.planes {
 		h.Eventually(h.left).WithArguments(id).Should(BeEmpty(), "%s: %v", id, func() string {
 			return h.kubectl(centralID, "get", "kafka", "-n", h.namespace, "-o", "jsonpath={.items[*].status.conditions}")
 		})
 	}
 	h.judge()
+}
+
+// deleteNamespace deletes the namespace in a Kubernetes cluster, with what others have there, and waits until it is gone.
+func (h *history) deleteNamespace(id string) {
+	h.t.Helper()
+	h.t.Logf("the namespace in %s is deleted", id)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: h.namespace}}
+	h.Expect(h.k8s[id].Delete(h.t.Context(), namespace)).To(Succeed())
+	h.Eventually(func() error {
+		return h.k8s[id].Get(h.t.Context(), client.ObjectKeyFromObject(namespace), namespace)
+	}).Should(MatchError(apierrors.IsNotFound, "NotFound"), func() string {
+		return fmt.Sprint(namespace.Status.Conditions, h.made(id),
+			h.kubectl(centralID, "get", "kafka", "-n", h.namespace, "-o", "jsonpath={.items[*].status.conditions}"))
+	})
+	h.theirs[id] = map[string]string{}
+	maps.DeleteFunc(h.kept, func(_ types.UID, what string) bool { return strings.HasPrefix(what, id+" ") })
 }
 
 // left returns what remains in a Kubernetes cluster.
