@@ -124,7 +124,7 @@ func TestDriftIsHealedByWatches(t *testing.T) {
 	w.watching()
 	w.everythingRuns()
 	w.rowsAreComplete()
-	accidents := 0
+	accidents, longest := 0, time.Duration(0)
 	for i, d := range drifts {
 		for j, c := range []struct {
 			what, becomes string
@@ -144,17 +144,18 @@ func TestDriftIsHealedByWatches(t *testing.T) {
 			t.Run(strings.Join([]string{d.kind, d.name, c.what}, " "), func(t *testing.T) {
 				w.WithT, w.t = NewWithT(t), t
 				w.SetDefaultEventuallyTimeout(2 * time.Minute)
-				w.drifts(facts.Key{Kind: d.kind, Name: d.name}, c.becomes, c.do)
+				longest = max(longest, w.drifts(facts.Key{Kind: d.kind, Name: d.name}, c.becomes, c.do))
 			})
 		}
 	}
 	if !t.Failed() {
-		fmt.Printf("PROOF {\"name\":\"objects healed by watches\",\"count\":%d,\"violations\":0,\"seed\":0}\n", accidents)
+		fmt.Printf("PROOF {\"name\":\"objects healed by watches\",\"count\":%d,\"violations\":0,\"seed\":0,\"longest\":%q}\n", accidents,
+			longest.Round(time.Millisecond))
 	}
 }
 
-// drifts changes an object and waits until the operator has repaired it.
-func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
+// drifts changes an object and waits until the operator has repaired it. It returns how long that took.
+func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) (took time.Duration) {
 	w.t.Helper()
 	w.settle()
 	before := w.all()[key]
@@ -171,9 +172,10 @@ func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 		do(o)
 		w.Expect(w.k8s.Update(w.t.Context(), o)).To(Succeed())
 	}
+	began := time.Now()
 	if becomes == "" {
 		w.Eventually(func() string { return differenceOf(before, w.all()[key]) }).Should(BeEmpty())
-		return
+		return time.Since(began)
 	}
 	w.Eventually(func(g Gomega) {
 		k := &v1.Kafka{}
@@ -181,6 +183,7 @@ func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 		g.Expect(*readyOf(k)).To(And(HaveField("Status", "False"), HaveField("Reason", becomes)))
 		g.Expect(w.passes()).To(BeNumerically(">", passes))
 	}).Should(Succeed())
+	took = time.Since(began)
 	left := w.everything()[key]
 	if do == nil {
 		w.Expect(left).To(BeNil(), "it is made again")
@@ -188,12 +191,13 @@ func (w *world) drifts(key facts.Key, becomes string, do func(client.Object)) {
 		before.SetResourceVersion("")
 		before.SetUID("")
 		w.Expect(w.k8s.Create(w.t.Context(), before)).To(Succeed())
-		return
+		return took
 	}
 	w.Expect(differenceOf(o, left)).To(BeEmpty(), "it is overwritten")
 	before = copied(before)
 	before.SetResourceVersion(left.GetResourceVersion())
 	w.Expect(w.k8s.Update(w.t.Context(), before)).To(Succeed())
+	return took
 }
 
 // differenceOf describes how two objects differ, apart from what the API server or a new certificate sets.

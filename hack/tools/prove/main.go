@@ -1,7 +1,7 @@
 // Command prove runs the long proofs in full, of which `make test` runs short versions: random histories, races, kill tests, enumerations,
 // and all fuzz targets of the repository. It prints a line for each, with the command that repeats it. With -out, it also writes the
-// results as JSON, one object per line: name, count, violations, seed. It fails if a promise was broken, or if a proof had no result or
-// less than the promised count.
+// results as JSON, one object per line: name, count, violations, seed, and the longest time where one is measured. It fails if a promise
+// was broken, or if a proof had no result or less than the promised count.
 //
 // A proof is a Go test. With PROVE=full in its environment it runs in full; PROVE_SEED repeats a run. It prints one line `PROOF
 // {"name":...,"count":...,"violations":...,"seed":...}`.
@@ -22,6 +22,8 @@ type proof struct {
 	Count      int64       `json:"count"`
 	Violations int64       `json:"violations"`
 	Seed       json.Number `json:"seed"`
+	// Longest is how long the slowest one took, if that was measured.
+	Longest string `json:"longest,omitempty"`
 }
 
 // job is one run of go test.
@@ -58,6 +60,7 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/controller", test: "TestAnAPIServerTakesRandomInputs", what: "inputs", least: 200},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputsFindPlantedFaults", what: "faults", least: 27},
 	{pkg: "./cluster-operator/internal/controller", test: "TestDriftIsHealedByWatches", what: "accidents", least: 102},
+	{pkg: "./cluster-operator/internal/controller", test: "TestDriftElsewhereIsHealedByWatches", what: "accidents", least: 38},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds", least: 200},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations", least: 1000},
 	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records", least: 1},
@@ -111,6 +114,9 @@ func prove(out, only string, fuzzTime time.Duration) (bool, error) {
 		}
 		fmt.Printf("%-50s %12d %-12s %3d violations  %6s  seed %s\n    repeat: %s\n", p.Name, p.Count, j.what, p.Violations,
 			time.Since(began).Round(time.Second), p.Seed, j.repeat(p.Seed))
+		if p.Longest != "" {
+			fmt.Printf("    the longest: %s\n", p.Longest)
+		}
 		line, err := json.Marshal(p)
 		if err != nil {
 			return false, err
