@@ -232,24 +232,27 @@ func (a *Assessment) waitsForTime() bool {
 	return true
 }
 
-// Awaited is what has to happen before a roller can do anything.
+// Awaited is what a roller waits for.
 type Awaited int
 
-// What has to happen.
+// What a roller waits for.
 const (
-	AwaitsAnything Awaited = iota // something can be done now, or any change may allow it
-	AwaitsReplicas                // a restart has to complete, and a node that is back waits for its replicas
-	AwaitsNodes                   // a restart has to complete, and no restarted node is back
+	AwaitsNothing  Awaited = iota // no restart is under way, or something is wrong
+	AwaitsAnything                // restarts are under way, and something else can be done meanwhile, or any change may allow it
+	AwaitsReplicas                // nothing can be done before a restart is complete, and a node that is back waits for its replicas
+	AwaitsNodes                   // nothing can be done before a restart is complete, and no restarted node is back
 )
 
-// Awaits returns what has to happen before anything can be done: if a restart under way has to complete first, each node that needs
+// Awaits returns what has to happen before anything can be done. If a restart under way has to complete first, each node that needs
 // something waits for its turn.
 func (d Decision) Awaits() Awaited {
+	if d.Phase != PhaseRolling || len(d.Progress.Restarts) == 0 {
+		return AwaitsNothing
+	}
 	turn := []Rule{RuleUnderWay, RuleOrder, RuleLimit, RuleBatch}
-	if d.Phase != PhaseRolling || len(d.Actions) > 0 || len(d.Progress.Restarts) == 0 ||
-		slices.ContainsFunc(d.Nodes, func(a Assessment) bool {
-			return a.Need != NeedNothing && !slices.ContainsFunc(a.Blocks, func(b Block) bool { return slices.Contains(turn, b.Rule) })
-		}) {
+	if len(d.Actions) > 0 || slices.ContainsFunc(d.Nodes, func(a Assessment) bool {
+		return a.Need != NeedNothing && !slices.ContainsFunc(a.Blocks, func(b Block) bool { return slices.Contains(turn, b.Rule) })
+	}) {
 		return AwaitsAnything
 	}
 	for _, restart := range d.Progress.Restarts {

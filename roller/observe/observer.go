@@ -56,6 +56,7 @@ type Observer struct {
 	Recall time.Duration
 
 	memory   memory
+	awaits   roller.Awaited // what the roller waited for at the last Glance
 	silent   map[roller.NodeID]silence
 	listened time.Time                 // when the nodes were last asked
 	heard    map[roller.NodeID]bool    // the nodes that ever answered
@@ -84,7 +85,7 @@ func (o *Observer) Observe(ctx context.Context) roller.Snapshot {
 // still answer, and reads the other facts like a Glance. It reads from Kubernetes' API servers, and not from caches.
 func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapshot {
 	return o.observe(ctx, false, func(s roller.Snapshot) recalled {
-		return o.memory.recall(s.At, o.Recall, roller.AwaitsAnything, s.Nodes).except(asked)
+		return o.memory.recall(s.At, o.Recall, o.awaits, s.Nodes).except(asked)
 	})
 }
 
@@ -92,9 +93,11 @@ func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapsh
 // Kubernetes is read from caches if there are any. All other facts are read again. On a large cluster that takes a handful of requests
 // instead of one for each node.
 //
-// awaits is what the last look waited for. If it only waited for restarts, facts on which nothing depends until then may be older: registered
-// brokers, the configurations of topics and, while no restarted node is back, reassignments. Verify reads them again before any action.
+// awaits is what the last look waited for. While restarts are under way, facts on which nothing depends may be older: configurations of nodes
+// and, if nothing else can be done, registered brokers, the configurations of topics and, while no restarted node is back, reassignments.
+// Verify reads what an action depends on again.
 func (o *Observer) Glance(ctx context.Context, awaits roller.Awaited) roller.Snapshot {
+	o.awaits = awaits
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {
 		if o.Recall <= 0 {
 			return recalled{}

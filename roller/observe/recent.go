@@ -12,13 +12,17 @@ import (
 // to do.
 const DefaultRecall = 30 * time.Second
 
-// atATime is how many nodes are asked on average for their configurations within Recall: in a cluster of 1,000 nodes, each once in 125
+// atATime is how many nodes are asked on average for their configurations within Recall: in a cluster of 1,000 nodes, each once in 83
 // minutes, while no action affects it and it is not suspect. The answer shows changes by other clients, and whether the node answers; a
 // broker that no longer follows the active controller is noticed at once.
-const atATime = 4
+const atATime = 6
 
-// RecallOf returns the maximum age of configurations in a cluster of this size, if that of a small cluster is recall.
-func RecallOf(recall time.Duration, nodes int) time.Duration {
+// RecallOf returns the maximum age of configurations in a cluster of this size, if that of a small cluster is recall. It is longer while
+// restarts are under way: a restart reads what it depends on anew.
+func RecallOf(recall time.Duration, nodes int, awaits roller.Awaited) time.Duration {
+	if awaits != roller.AwaitsNothing {
+		nodes *= 5
+	}
 	return max(recall, recall*time.Duration(nodes)/atATime)
 }
 
@@ -30,7 +34,7 @@ func SharedRecall(recall time.Duration, awaits roller.Awaited) (moves, others ti
 		return 10 * recall, 10 * recall
 	case roller.AwaitsReplicas:
 		return recall, 10 * recall
-	case roller.AwaitsAnything:
+	case roller.AwaitsNothing, roller.AwaitsAnything:
 	}
 	return recall, recall
 }
@@ -126,7 +130,7 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 func (m *memory) recall(now time.Time, within time.Duration, awaits roller.Awaited, nodes []roller.Node) recalled {
 	moves, others := SharedRecall(within, awaits)
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]limit{}, due: map[roller.NodeID]bool{}}
-	age := RecallOf(within, len(nodes))
+	age := RecallOf(within, len(nodes), awaits)
 	for _, n := range nodes {
 		answer, known := m.nodes[n.ID]
 		old := now.Sub(answer.at)
@@ -154,7 +158,7 @@ func (m *memory) recallHidden(now time.Time, within time.Duration, nodes []rolle
 	found := map[roller.NodeID]string{}
 	for _, n := range nodes {
 		h, is := m.hidden[n.ID]
-		if is && h.instance == n.Instance.Or("") && now.Sub(h.at) <= RecallOf(within, len(m.hidden)) {
+		if is && h.instance == n.Instance.Or("") && now.Sub(h.at) <= RecallOf(within, len(m.hidden), roller.AwaitsNothing) {
 			found[n.ID] = h.why
 		}
 	}

@@ -77,9 +77,9 @@ func TestTheRequestsOfARoll(t *testing.T) {
 	g.Expect(glance(69*time.Second)).To(Equal(2+3+1), "it is asked again")
 	down.pod, down.process, down.up, down.fenced = podReady, true, true, false
 	g.Expect(glance(70*time.Second)).To(Equal(2+1+1), "it is ready, and may be in service")
-	g.Expect(look(230*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
+	g.Expect(look(160*time.Second, roller.Asked{Nodes: ids(4), Peers: ids(2, 3)})).
 		To(Equal(2+3+1+2), "the peers are asked for their configurations in any case")
-	g.Expect(glance(451*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
+	g.Expect(glance(301*time.Second)).To(Equal(2+3+60-4), "those of the other nodes are too old")
 	elect := roller.Action{Kind: roller.ActionElectLeaders}
 	waits := roller.Action{Kind: roller.ActionElectLeaders, Await: true}
 	g.Expect(elections([]roller.Action{elect, waits, {Kind: roller.ActionRestart}, {Kind: roller.ActionReconfigure}})).
@@ -93,7 +93,7 @@ func TestASerialRollIsCheap(t *testing.T) {
 	if os.Getenv("PROVE") == "full" {
 		n = 1000
 	}
-	f, err := Measure(Scale{Brokers: n, PartitionsPerBroker: 5, MaxUnavailable: 1, Restart: 2 * time.Minute, CatchUp: 30 * time.Second,
+	f, err := Measure(Scale{Brokers: n, PartitionsPerBroker: 20, MaxUnavailable: 1, Restart: 2 * time.Minute, CatchUp: 30 * time.Second,
 		Recall: observe.DefaultRecall})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(f.Restarts).To(Equal(n))

@@ -115,7 +115,7 @@ func (m *memory) hides(now time.Time, n *roller.Node, asked, known bool) {
 	if last := m.hidden[n.ID]; last.why == "" || last.instance != n.Instance.Or("") {
 		delete(m.hidden, n.ID)
 	}
-	if n.Hidden = ""; now.Sub(m.hidden[n.ID].at) <= observe.RecallOf(m.within, len(m.hidden)) {
+	if n.Hidden = ""; now.Sub(m.hidden[n.ID].at) <= observe.RecallOf(m.within, len(m.hidden), roller.AwaitsNothing) {
 		n.Hidden = m.hidden[n.ID].why
 	}
 }
@@ -125,7 +125,7 @@ func (m *memory) limit(h heard, nodes int) time.Duration {
 	if h.away {
 		return m.within
 	}
-	return observe.RecallOf(m.within, nodes)
+	return observe.RecallOf(m.within, nodes, m.awaits)
 }
 
 // recall reports whether the remembered answer of a node may be reused.
