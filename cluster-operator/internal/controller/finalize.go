@@ -83,8 +83,8 @@ func (p *pass) withoutFinalizer() string {
 		"ConfigMap %s there first, with kubectl delete --cascade=orphan", remove, 2*p.Interval, anchor)
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
 		if !slices.ContainsFunc(p.Stretching.Members(), func(m Member) bool { return m.ID() == id }) {
-			text += fmt.Sprintf(". Those in cluster '%s' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap %s there", id,
-				anchor)
+			text += fmt.Sprintf(". Those in cluster '%s' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap %s there. "+
+				"To wait for it no longer, annotate the Kafka %s: %s", id, anchor, v1.AnnotationGivenUpClusters, id)
 		}
 	}
 	return text
@@ -100,6 +100,7 @@ func (p *pass) finalize(ctx context.Context) error {
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}
+	p.giveUpDeleted()
 	orphan, err := p.orphan(ctx)
 	if err != nil {
 		return err

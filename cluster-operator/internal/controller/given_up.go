@@ -40,6 +40,19 @@ func (p *pass) giveUp(ctx context.Context) {
 	}
 }
 
+// giveUpDeleted drops Kubernetes clusters that are no longer listed and that the user gave up, in the deletion of a Kafka. None of its
+// nodes is needed any more, and what is left there is deleted should the cluster be listed again: see sweep.
+func (p *pass) giveUpDeleted() {
+	for id := range p.away {
+		listed := p.Stretching == nil || slices.ContainsFunc(p.Stretching.Members(), func(m Member) bool { return m.ID() == id })
+		if !listed && p.givenUp(id) {
+			p.log.Info("Giving up a Kubernetes cluster of a Kafka that is deleted", "cluster", id)
+			delete(p.record.Clusters, id)
+			delete(p.away, id)
+		}
+	}
+}
+
 // givenUp reports whether the user gives up what is in a Kubernetes cluster.
 func (p *pass) givenUp(cluster string) bool {
 	return slices.ContainsFunc(strings.Split(p.kafka.Annotations[v1.AnnotationGivenUpClusters], ","),

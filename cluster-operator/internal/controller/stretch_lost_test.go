@@ -174,3 +174,25 @@ func TestANewKubernetesClusterTakesThePlaceOfALostOne(t *testing.T) {
 		g.Expect(voters.FindStringSubmatch(config)[1]).To(MatchRegexp(`^0@\S+,1@\S+,2@\S+$`))
 	}
 }
+
+// A deletion waits for a lost Kubernetes cluster until it is taken off the list and given up. Whether it had a controller does not matter.
+func TestADeletionDoesNotWaitForAKubernetesClusterThatIsGivenUp(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	h.must(h.k8s.Delete(t.Context(), h.centrals[0].kafka()))
+	h.annotate(v1.AnnotationGivenUpClusters, "west")
+	h.leader().links["west"].lost = true
+	for range 4 {
+		_, _ = h.pass(h.leader(), -1)
+		h.collect()
+	}
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", HavePrefix("The deletion waits for cluster 'west'")), "it is listed")
+	h.annotate(v1.AnnotationGivenUpClusters, "")
+	h.unlist("west")
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.centrals[0].ready()).To(HaveField("Message", HaveSuffix("annotate the Kafka kafka-operators.io/given-up-clusters: west")))
+	h.annotate(v1.AnnotationGivenUpClusters, "west")
+	_, _ = h.pass(h.leader(), -1)
+	g.Expect(h.k8s.server.objects).NotTo(HaveKey(facts.Key{Kind: "Kafka", Name: "my-cluster"}))
+	g.Expect(h.servers[3].objects).To(HaveKey(anchorKey))
+}

@@ -1079,7 +1079,8 @@ func TestADeletionSaysWhatIsNotDeletedWithoutItsFinalizer(t *testing.T) {
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.pass()
 	w.Expect(w.ready()).To(HaveField("Message", And(ContainSubstring("after that cluster can be reached"), HaveSuffix(
-		". Those in cluster 'west' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap my-cluster-kafka-gc there"))))
+		". Those in cluster 'west' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap my-cluster-kafka-gc there. "+
+			"To wait for it no longer, annotate the Kafka kafka-operators.io/given-up-clusters: west"))))
 	w.r.Stretching = nil
 	w.pass()
 	w.Expect(w.ready()).To(HaveField("Message", HaveSuffix("To delete the Kafka without waiting, remove the finalizer "+
