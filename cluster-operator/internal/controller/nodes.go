@@ -6,14 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -248,36 +244,4 @@ func (p *pass) restarts(set *podset.StrimziPodSet) bool {
 	return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) && !slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
 		return l.Set.Name == set.Name && p.input.Endpoints.Keep[l.Node.ID]
 	})
-}
-
-// warnOfWaiting names the pods that wait for something that their Kubernetes node does not have: see podset.
-func (p *pass) warnOfWaiting(ctx context.Context) error {
-	for _, n := range p.input.Topology.Nodes() {
-		pod := p.pod(n)
-		if pod == nil || pod.DeletionTimestamp != nil || !p.site(n.Cluster).controls(pod) {
-			continue
-		}
-		missing, err := placement.Missing(pod)
-		if err != nil || len(missing) == 0 {
-			continue // a wrong annotation is reported by its StrimziPodSet
-		}
-		node, err := p.kubernetesNode(ctx, n)
-		if p.site(n.Cluster).mayNotRead(err) {
-			continue // whether it has that is unknown
-		}
-		if err != nil {
-			return err
-		}
-		for _, fact := range missing {
-			if node != nil && fact.Of(node) == "" {
-				p.warnOf(n.Pool, "PlacementUnknown", placement.Waiting(pod, fact))
-			}
-		}
-	}
-	return nil
-}
-
-// controls reports whether a pod belongs to a StrimziPodSet of the Kafka.
-func (s *site) controls(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(s.facts.PodSets(), func(set *podset.StrimziPodSet) bool { return metav1.IsControlledBy(pod, set) })
 }

@@ -158,14 +158,18 @@ func (p *pass) notReady(listener string) string {
 
 // stillWaits reports whether nodes still wait for what a listener waits for.
 func (p *pass) stillWaits(listener string) bool {
-	message := p.notReady(listener)
+	return p.stands("ListenerNotReady", p.notReady(listener)) < p.AddressTimeout
+}
+
+// stands returns for how long the status has had a condition, 0 if it has not.
+func (p *pass) stands(reason, message string) time.Duration {
 	for _, c := range p.kafka.Status.Conditions {
 		since, err := time.Parse(time.RFC3339Nano, c.LastTransitionTime)
-		if c.Reason == "ListenerNotReady" && c.Message == message && err == nil {
-			return p.Now().Sub(since) < p.AddressTimeout
+		if c.Reason == reason && c.Message == message && err == nil {
+			return p.Now().Sub(since)
 		}
 	}
-	return true
+	return 0
 }
 
 // keepReplaced keeps nodes as they are that are to lose a listener, until it is known where all of them are reached on the one that replaces

@@ -4,6 +4,7 @@ package placement
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -71,16 +72,48 @@ func Write(facts []Fact) string {
 	return string(text)
 }
 
-// Missing returns the facts that a pod waits for: those of AnnotationWaits that it has no annotation of yet.
-func Missing(pod *corev1.Pod) ([]Fact, error) {
+// read returns the facts of AnnotationWaits.
+func read(pod *corev1.Pod) (facts []Fact, err error) {
 	text := pod.Annotations[AnnotationWaits]
 	if text == "" {
 		return nil, nil
 	}
-	var facts, missing []Fact
 	if err := json.Unmarshal([]byte(text), &facts); err != nil {
 		return nil, fmt.Errorf("annotation %s of pod %s: %w", AnnotationWaits, pod.Name, err)
 	}
+	return facts, nil
+}
+
+// Told returns the addresses of its Kubernetes node that a pod was told.
+func Told(pod *corev1.Pod) (addresses []string) {
+	facts, _ := read(pod) // an unreadable annotation is reported by Missing
+	for _, f := range facts {
+		if told := pod.Annotations[f.Annotation]; f.Label == "" && told != "" {
+			addresses = append(addresses, told)
+		}
+	}
+	return addresses
+}
+
+// Lost returns an address that a pod was told, and that its Kubernetes node does not have any more, though it has others; "" if there is
+// none. Clients that are sent there find nobody.
+func Lost(pod *corev1.Pod, node *corev1.Node) string {
+	for _, told := range Told(pod) {
+		has := slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == told })
+		if !has && NodeAddress(node, "") != "" {
+			return told
+		}
+	}
+	return ""
+}
+
+// Missing returns the facts that a pod waits for: those of AnnotationWaits that it has no annotation of yet.
+func Missing(pod *corev1.Pod) ([]Fact, error) {
+	facts, err := read(pod)
+	if err != nil {
+		return nil, err
+	}
+	var missing []Fact
 	for _, f := range facts {
 		// It holds as long as the pod does: a running broker has read it.
 		if _, known := pod.Annotations[f.Annotation]; !known {
