@@ -49,15 +49,15 @@ func (p *pass) warnOfWaiting(ctx context.Context) error {
 
 const reasonAddressLost = "NodeAddressChanged"
 
-// replaceLost reports a pod that advertises an address which its Kubernetes node has no longer, and has the roller restart it if that lasts:
-// a pod learns the address once, when it is scheduled. An address that comes back soon restarts nothing.
+// replaceLost reports a pod that advertises an address which its Kubernetes node lost, and has the roller restart it if that lasts: a pod
+// learns the address once, when it is scheduled. An address that comes back soon restarts nothing.
 func (p *pass) replaceLost(ctx context.Context, n topology.Node, pod *corev1.Pod, node *corev1.Node) {
 	lost := placement.Lost(pod, node)
 	if lost == "" {
 		return
 	}
-	message := fmt.Sprintf("Pod %s advertises the address %s, which Kubernetes node %s does not have any more. The roller restarts it if that "+
-		"lasts", pod.Name, lost, node.Name)
+	message := fmt.Sprintf("Pod %s advertises the address %s, which Kubernetes node %s does not have any more. The roller restarts it if "+
+		"that lasts", pod.Name, lost, node.Name)
 	p.warnOf(n.Pool, reasonAddressLost, message)
 	if p.stands(reasonAddressLost, message) < p.AddressTimeout || v1.IsTrue(pod.Annotations, podset.AnnotationManualRollingUpdate) {
 		p.requeueAfter(p.AddressTimeout)

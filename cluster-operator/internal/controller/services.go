@@ -172,8 +172,8 @@ func (p *pass) stands(reason, message string) time.Duration {
 	return 0
 }
 
-// keepReplaced keeps nodes as they are that are to lose a listener, until it is known where all of them are reached on the one that replaces
-// it: without it, they would cut clients off. So do the Services that lead to them, and the network policy, stay.
+// keepReplaced keeps nodes as they are that are to lose a listener, until it is known where all of them are reached on the one that
+// replaces it: without it, they would cut clients off. The Services that lead to them and the network policy stay as well.
 func (p *pass) keepReplaced() {
 	for listener, nodes := range p.input.Endpoints.Replaced {
 		if p.input.Endpoints.Waiting[listener] == "" || !p.stillWaits(listener) {

@@ -61,6 +61,6 @@ func warnOfFormer(k kind, cert *x509.Certificate, now time.Time) []Problem {
 	if cert.NotAfter.Sub(now) >= lastChance {
 		return nil
 	}
-	return []Problem{{ReasonCAExpiring, fmt.Sprintf("the former certificate of the %s, which is in use until all nodes were restarted with the "+
-		"new key, expires at %s", k.title, cert.NotAfter.Format(time.RFC3339))}}
+	return []Problem{{ReasonCAExpiring, fmt.Sprintf("the former certificate of the %s, which is in use until all nodes were restarted with "+
+		"the new key, expires at %s", k.title, cert.NotAfter.Format(time.RFC3339))}}
 }

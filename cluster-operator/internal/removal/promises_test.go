@@ -48,8 +48,9 @@ const (
 func (n node) wanted() bool { return n != left && n != leaves }
 
 func (s situation) input() Input {
-	in := Input{Away: s.away, Planned: s.planned, Replacing: s.replacing, TopicOperator: s.topicOperator, Cordons: s.cordons, Forced: s.forced, NeverRan: s.neverRan,
-		Nodes: []Node{{Pod: "c-p-0", HasPool: true}}}
+	in := Input{Away: s.away, Planned: s.planned, Replacing: s.replacing, TopicOperator: s.topicOperator, Cordons: s.cordons, Forced: s.forced,
+		NeverRan: s.neverRan,
+		Nodes:    []Node{{Pod: "c-p-0", HasPool: true}}}
 	o := Object{Ref: Ref{Kind: s.kind, Name: "c-p-1"}, Wanted: s.wanted, Own: s.own, Holds: s.holds, Lists: s.lists}
 	if s.kind == "PersistentVolumeClaim" {
 		o.Name = "data-c-p-1"
