@@ -93,8 +93,8 @@ func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapsh
 // Kubernetes is read from caches if there are any. All other facts are read again. On a large cluster that takes a handful of requests
 // instead of one for each node.
 //
-// awaits is what the last look waited for. While restarts are under way, facts on which nothing depends may be older: configurations of nodes
-// and, if nothing else can be done, registered brokers, the configurations of topics and, while no restarted node is back, reassignments.
+// awaits is what the last look waited for. While restarts are under way, facts on which nothing depends may be older: configurations of
+// nodes and, if nothing else can be done, registered brokers, the configurations of topics and, while no restarted node is back, reassignments.
 // Verify reads what an action depends on again.
 func (o *Observer) Glance(ctx context.Context, awaits roller.Awaited) roller.Snapshot {
 	o.awaits = awaits

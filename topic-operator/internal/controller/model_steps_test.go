@@ -105,7 +105,7 @@ func init() { // avoids an initialization cycle
 		{name: "usurp", weight: 1, run: (*model).usurp, fault: true},
 		{name: "vanish", weight: 1, run: (*model).vanish, fault: true},
 		{name: "deny", weight: 1, run: (*model).deny, fault: true},
-		{name: "secret", weight: 1, run: func(w *model, s modelStep) { w.secret(w.operators[s.who%2], pick(s.arg, 0, true, false)) }, fault: true},
+		{name: "secret", weight: 1, run: (*model).changeSecret, fault: true},
 	}
 }
 
