@@ -94,8 +94,8 @@ func (o *Observer) Verify(ctx context.Context, asked roller.Asked) roller.Snapsh
 // instead of one for each node.
 //
 // awaits is what the last look waited for. While restarts are under way, facts on which nothing depends may be older: configurations of
-// nodes and, if nothing else can be done, registered brokers, the configurations of topics and, while no restarted node is back, reassignments.
-// Verify reads what an action depends on again.
+// nodes and, if nothing else can be done, registered brokers, the configurations of topics and, while no restarted node is back,
+// reassignments. Verify reads what an action depends on again.
 func (o *Observer) Glance(ctx context.Context, awaits roller.Awaited) roller.Snapshot {
 	o.awaits = awaits
 	return o.observe(ctx, true, func(s roller.Snapshot) recalled {

@@ -122,11 +122,11 @@ func (r recalled) others(ids []roller.NodeID) []roller.NodeID {
 	})
 }
 
-// recall returns the facts of nodes that are not older than within, or than the time to ask all nodes of a large cluster in turn, and the
-// other facts that are not older than SharedRecall allows. The facts of a node are recalled only if it answered, is ready, was not restarted
-// since, and is not suspect; those of a topic only if it has the same id, and those of brokers only if they show all that are ready in service.
-// Unknown facts are read again, except for a node that is known to be away, which is asked at intervals; its readiness is read at each
-// look.
+// recall returns the facts of nodes that are not older than within, or than the time to ask all nodes of a large cluster in turn, and
+// the other facts that are not older than SharedRecall allows. The facts of a node are recalled only if it answered, is ready, was not
+// restarted since, and is not suspect; those of a topic only if it has the same id, and those of brokers only if they show all that are
+// ready in service. Unknown facts are read again, except for a node that is known to be away, which is asked at intervals; its readiness
+// is read at each look.
 func (m *memory) recall(now time.Time, within time.Duration, awaits roller.Awaited, nodes []roller.Node) recalled {
 	moves, others := SharedRecall(within, awaits)
 	r := recalled{nodes: map[roller.NodeID]NodeAnswer{}, limits: map[kafka.TopicID]limit{}, due: map[roller.NodeID]bool{}}

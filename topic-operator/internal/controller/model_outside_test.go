@@ -118,7 +118,9 @@ func (w *model) deny(s modelStep) {
 	w.tell("the API server refuses the dry runs of operator %s: %t", o.name(), o.denied)
 }
 
-func (w *model) changeSecret(s modelStep) { w.secret(w.operators[s.who%2], pick(s.arg, 0, true, false)) }
+func (w *model) changeSecret(s modelStep) {
+	w.secret(w.operators[s.who%2], pick(s.arg, 0, true, false))
+}
 
 // secret changes the Secret of an operator to a password that Kafka accepts, or to one that it rejects.
 func (w *model) secret(o *modelOperator, right bool) {
