@@ -41,6 +41,9 @@ func (h *history) runPods(s *apiServer, percent int) {
 			h.must(json.Unmarshal(raw.Raw, pod))
 			listed[pod.Name] = true
 			live := s.objects[facts.Key{Kind: "Pod", Name: pod.Name}]
+			if live != nil && live.GetDeletionTimestamp() != nil {
+				continue // its machine is gone, so nobody knows whether it ended
+			}
 			outdated := live != nil && live.GetAnnotations()[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision]
 			if (live == nil || outdated) && h.rand.Intn(100) >= percent {
 				continue
@@ -54,7 +57,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 				live = nil
 			}
 			if live == nil {
-				pod.Spec.NodeName = "node"
+				pod.Spec.NodeName = h.machineFor(pod.Name)
 				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
 					Controller: new(true)}}
 				h.must(k8s.Create(h.t.Context(), pod))
@@ -168,7 +171,7 @@ func (h *history) alterStorage(pool *v1.KafkaNodePool) string {
 func (h *history) editNodes() string {
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	switch h.rand.Intn(13) {
+	switch h.rand.Intn(14) {
 	case 0, 1, 2, 3:
 		name := []string{"a", "b", "c", "controllers"}[h.rand.Intn(4)]
 		pool := &v1.KafkaNodePool{}
@@ -193,6 +196,8 @@ func (h *history) editNodes() string {
 		return h.copySomething()
 	case 12:
 		return h.alterRoles()
+	case 13:
+		return h.machine()
 	}
 	return "nothing"
 }

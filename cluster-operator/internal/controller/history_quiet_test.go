@@ -31,7 +31,9 @@ func (h *history) quietly(steps int) {
 
 // noReason carries out an edit or accident that requires no restart of a node, and returns its description.
 func (h *history) noReason() string {
-	switch h.rand.Intn(4) {
+	switch h.rand.Intn(5) {
+	case 4:
+		return h.machine()
 	case 0:
 		return h.moveReplicas()
 	case 1:

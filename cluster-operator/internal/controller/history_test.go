@@ -74,6 +74,8 @@ type history struct {
 	told   []string
 	// spared reports the objects that accidents leave alone; nil for none.
 	spared func(facts.Key) bool
+	// gone is the machine that is gone; empty for none.
+	gone string
 	// lost are the StrimziPodSets that accidents hit, as they were before, by name.
 	lost map[string]*podset.StrimziPodSet
 	// quiet is true while nothing happens that requires a restart of a node.
@@ -382,6 +384,9 @@ func (h *history) carryOut(edit int, name string) string {
 	h.must(h.k8s.Get(ctx, client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
 	switch edit {
 	case 0, 1:
+		if !exists && h.quiet && h.object(facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + name}) != nil {
+			return "nothing" // other storage is a reason to restart its nodes
+		}
 		if !exists {
 			pool = h.pool(name, int32(h.rand.Intn(4)), v1.RoleBroker)
 			h.must(h.k8s.Create(ctx, pool))
@@ -602,6 +607,7 @@ func (h *history) rest() {
 func (h *history) settle() {
 	h.t.Helper()
 	h.emptyAll()
+	h.machineReturns()
 	h.dropCopies()
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
