@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -65,6 +66,21 @@ func (s *Set) watchRemotes(ctx context.Context) {
 			log.Error(nil, "The list of Kubernetes clusters does not exist; the previous one stays in use")
 		},
 		failed: func(err error) { log.Error(err, "Failed to watch the list of Kubernetes clusters") },
+	})
+}
+
+// FollowConfigMap calls read with each version of a ConfigMap until ctx ends, and failed if it is missing or can't be watched. It only needs
+// the right to list and watch that ConfigMap by name.
+func FollowConfigMap(ctx context.Context, core corev1client.CoreV1Interface, name client.ObjectKey, read func(*corev1.ConfigMap),
+	failed func(error)) {
+	watchObject(ctx, core.RESTClient(), "configmaps", name.Namespace, name.Name, &corev1.ConfigMap{}, objectHandler{
+		read: func(o any) {
+			if c, ok := o.(*corev1.ConfigMap); ok {
+				read(c)
+			}
+		},
+		missing: func() { failed(fmt.Errorf("ConfigMap %s does not exist", name)) },
+		failed:  failed,
 	})
 }
 

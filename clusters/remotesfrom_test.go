@@ -58,3 +58,19 @@ func TestTheListOfClustersIsReadAtTheStart(t *testing.T) {
 	w.Expect(w.home.Update(t.Context(), list)).To(Succeed())
 	w.Expect(ReadRemotes(t.Context(), w.home, name)).To(Equal([]Remote{{ID: "a", URL: "https://192.0.2.1", Secret: "a"}}))
 }
+
+func TestAConfigMapIsFollowed(t *testing.T) {
+	w := newWorld(t)
+	name := client.ObjectKey{Namespace: w.ns, Name: "settings"}
+	read, failed := make(chan string, 10), make(chan error, 10)
+	go FollowConfigMap(t.Context(), w.set.secrets, name, func(c *corev1.ConfigMap) { read <- c.Data["a"] }, func(err error) { failed <- err })
+	w.Eventually(failed).Should(Receive(MatchError(ContainSubstring("settings does not exist"))))
+	settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "settings"}, Data: map[string]string{"a": "1"}}
+	w.Expect(w.home.Create(t.Context(), settings)).To(Succeed())
+	w.Eventually(read).Should(Receive(Equal("1")))
+	settings.Data["a"] = "2"
+	w.Expect(w.home.Update(t.Context(), settings)).To(Succeed())
+	w.Eventually(read).Should(Receive(Equal("2")))
+	w.Expect(w.home.Delete(t.Context(), settings)).To(Succeed())
+	w.Eventually(failed).Should(Receive(MatchError(ContainSubstring("settings does not exist"))))
+}

@@ -94,7 +94,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 	if o.PodSetsOnly {
 		return mgr.Add(&misplaced.Sweeper{Client: live, Namespaces: o.Namespaces})
 	}
-	stretching, set, err := newStretching(ctx, mgr, live, o)
+	stretching, set, err := newStretching(ctx, mgr, live, recorder, o)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/discovery"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/providers"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/operator/build"
+	"github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
 )
 
@@ -33,8 +35,8 @@ const discoveryAge = time.Minute
 
 // newStretching connects to the other Kubernetes clusters and opens the network provider; nil if the operator is not configured for
 // stretched Kafkas.
-func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o options.Options) (*controller.Stretching,
-	*clusters.Set, error) {
+func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, recorder *events.Recorder, o options.Options) (
+	*controller.Stretching, *clusters.Set, error) {
 	if !o.Stretch.Configured() {
 		return nil, nil, nil
 	}
@@ -46,15 +48,14 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 		}
 		settings = c.Data
 	}
-	provider, end, err := providers.Open(ctx, providers.Options{
+	provider, err := providers.Follow(ctx, providers.Options{
 		Name: o.Stretch.Provider, Path: o.Stretch.Path, Settings: settings, Operator: build.Current().Version, Stderr: os.Stderr,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("STRIMZI_STRETCH_PLUGIN_CLASS_NAME: %w", err)
 	}
-	context.AfterFunc(ctx, end)
-	about, err := provider.Info(ctx)
-	if err != nil {
+	context.AfterFunc(ctx, provider.Close)
+	if err := followSettings(mgr, provider, recorder, o); err != nil {
 		return nil, nil, err
 	}
 	remotes := o.Stretch.Remotes
@@ -75,7 +76,7 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 	}
 	served := &discovered{}
 	return &controller.Stretching{
-		Central: o.Stretch.Central, Namespace: o.OperatorNamespace, Provider: provider, ProviderName: about.Name, APIVersions: served.of,
+		Central: o.Stretch.Central, Namespace: o.OperatorNamespace, Provider: provider, ProviderName: provider.Name(), APIVersions: served.of,
 		Members: func() []controller.Member {
 			var members []controller.Member
 			for _, m := range set.Members() {
@@ -84,6 +85,42 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, o 
 			return members
 		},
 	}, set, nil
+}
+
+// everywhere runs on each replica: one that leads later must not begin with earlier settings.
+type everywhere func(context.Context) error
+
+// Start implements manager.Runnable.
+func (f everywhere) Start(ctx context.Context) error { return f(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (everywhere) NeedLeaderElection() bool { return false }
+
+// followSettings has the manager make the network provider anew when its settings change. The next pass over each Kafka uses them.
+func followSettings(mgr ctrl.Manager, provider *providers.Current, recorder *events.Recorder, o options.Options) error {
+	name := client.ObjectKey{Namespace: o.OperatorNamespace, Name: o.Stretch.Settings}
+	if name.Name == "" {
+		return nil
+	}
+	core, err := corev1client.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return err
+	}
+	log := mgr.GetLogger().WithName("network").WithValues("configMap", name.String())
+	return mgr.Add(everywhere(func(ctx context.Context) error {
+		clusters.FollowConfigMap(ctx, core, name, func(c *corev1.ConfigMap) {
+			switch changed, err := provider.Set(ctx, c.Data); {
+			case err != nil:
+				log.Error(err, "The settings of the network provider are wrong; the earlier ones stay in use")
+				recorder.Warning(c, "NetworkSettingsRefused", "Configure", "The earlier settings stay in use: "+err.Error())
+			case changed:
+				log.Info("The settings of the network provider changed")
+			}
+		}, func(err error) {
+			log.Error(err, "Failed to read the settings of the network provider; the earlier ones stay in use")
+		})
+		return nil
+	}))
 }
 
 // remoteCache is the scope of the caches of other Kubernetes clusters: that of the home cluster's, and the heartbeat of the operator there.

@@ -125,7 +125,8 @@ func (o *Options) stretch() []settings.Setting {
 				"directory that is " +
 				"empty."},
 		{Env: "STRIMZI_STRETCH_NETWORK_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Settings, settings.Text),
-			Doc: "A ConfigMap in the operator's namespace with the provider's settings. It is read when the operator starts."},
+			Doc: "A ConfigMap in the operator's namespace with the provider's settings. Changes take effect without a restart; wrong settings " +
+				"are refused, and the earlier ones stay in use."},
 	}
 }
 

@@ -1,0 +1,80 @@
+package providers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+)
+
+func TestSettingsChangeWhileTheOperatorRuns(t *testing.T) {
+	unobserved := func(c *Current) string {
+		t.Helper()
+		about, err := c.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(about.Unobserved, ",")
+	}
+	c, err := Follow(t.Context(), Options{Name: "nodeport", Operator: "1.0.0", Settings: map[string]string{"nodeAddress.east": "192.0.2.1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		settings  map[string]string
+		changed   bool
+		want, err string
+	}{
+		{settings: map[string]string{"nodeAddress.east": "192.0.2.1"}, want: "east"},
+		{settings: map[string]string{"nodeAddress.west": "192.0.2.2"}, changed: true, want: "west"},
+		{settings: map[string]string{"nodeAddress": "192.0.2.2"}, want: "west", err: "network provider nodeport: "},
+		{settings: nil, changed: true, want: ""},
+	} {
+		changed, err := c.Set(t.Context(), step.settings)
+		if changed != step.changed || (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) {
+			t.Errorf("%v: %t, %v", step.settings, changed, err)
+		}
+		if got := unobserved(c); got != step.want {
+			t.Errorf("%v: the clusters with an address are %q, want %q", step.settings, got, step.want)
+		}
+	}
+}
+
+// slow answers when it is told to.
+type slow struct {
+	network.Provider
+	asked, answer chan struct{}
+}
+
+func (s slow) Plan(context.Context, network.Request) ([]network.Object, error) {
+	close(s.asked)
+	<-s.answer
+	return nil, nil
+}
+
+func TestACallEndsWithTheProviderThatItBeganWith(t *testing.T) {
+	c, err := Follow(t.Context(), Options{Name: "nodeport", Operator: "1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	earlier, ended := slow{c.now.Provider, make(chan struct{}), make(chan struct{})}, make(chan struct{})
+	c.now.Provider, c.now.end = earlier, func() { close(ended) }
+	answered := make(chan struct{})
+	go func() {
+		_, _ = c.Plan(context.Background(), network.Request{})
+		close(answered)
+	}()
+	<-earlier.asked
+	if changed, err := c.Set(t.Context(), map[string]string{"nodeAddress.east": "192.0.2.1"}); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	select {
+	case <-ended:
+		t.Fatal("it was ended while it was asked")
+	default:
+	}
+	close(earlier.answer)
+	<-answered
+	<-ended
+}
