@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	corev1api "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	corev1beta2 "github.com/kafka-operators/kafka-operators/api/core/v1beta2"
 )
 
@@ -66,7 +66,7 @@ func TestStrimziPodSet(t *testing.T) {
 		want, _, _ := unstructured.NestedSlice(object.Object, "spec", "pods")
 		same(t, version, want, pods)
 	}
-	typed, older := &corev1api.StrimziPodSet{}, &corev1beta2.StrimziPodSet{}
+	typed, older := &core.StrimziPodSet{}, &corev1beta2.StrimziPodSet{}
 	for _, o := range []client.Object{typed, older} {
 		if err := s.client.Get(ctx, key, o); err != nil {
 			t.Fatal(err)
@@ -76,8 +76,8 @@ func TestStrimziPodSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(pods) != 1 || pods[0].Annotations[corev1api.AnnotationRevision] != "65a2d237" ||
-		pods[0].Labels[corev1api.LabelBrokerRole] != "true" {
+	if len(pods) != 1 || pods[0].Annotations[core.AnnotationRevision] != "65a2d237" ||
+		pods[0].Labels[core.LabelBrokerRole] != "true" {
 		t.Errorf("the pods of the set are %+v", pods)
 	}
 	typed.Spec.Pods[0].Raw = []byte(`{"metadata": 7}`)
@@ -167,7 +167,7 @@ func TestPodSetStatus(t *testing.T) {
 	if err := s.strict().Status().Update(ctx, object); err != nil {
 		t.Fatal(err)
 	}
-	typed := &corev1api.StrimziPodSet{}
+	typed := &core.StrimziPodSet{}
 	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), typed); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestPodSetApply(t *testing.T) {
 		namespace := s.namespace(ctx, t)
 		key := client.ObjectKey{Namespace: namespace, Name: "my-cluster-kafka"}
 		run("apply", mode, "-n", namespace, "-f", manifest)
-		first, again := &corev1api.StrimziPodSet{}, &corev1api.StrimziPodSet{}
+		first, again := &core.StrimziPodSet{}, &core.StrimziPodSet{}
 		if err := s.client.Get(ctx, key, first); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	corev1api "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -69,7 +69,7 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	if err := s.client.Update(t.Context(), before); err != nil {
 		t.Error(err)
 	}
-	if err := s.client.Create(t.Context(), object(corev1api.GroupVersion.WithKind("StrimziPodSet"))); err != nil {
+	if err := s.client.Create(t.Context(), object(core.GroupVersion.WithKind("StrimziPodSet"))); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	corev1api "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	corev1beta2 "github.com/kafka-operators/kafka-operators/api/core/v1beta2"
 	kafkav1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	kafkav1beta2 "github.com/kafka-operators/kafka-operators/api/kafka/v1beta2"
@@ -60,7 +60,7 @@ func run(m *testing.M) int {
 func start(folders []string) (*server, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kafkav1.AddToScheme, kafkav1beta2.AddToScheme, corev1api.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, kafkav1.AddToScheme, kafkav1beta2.AddToScheme, core.AddToScheme,
 		corev1beta2.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {

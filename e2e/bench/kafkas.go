@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
@@ -32,7 +32,7 @@ const (
 // kafkas measures the cluster-operator on a real API server, with a kubelet that only reports pods as ready. No broker responds, so each
 // pass over a ready Kafka makes a failing request to one.
 func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (err error) {
-	if err := podset.AddToScheme(w.scheme); err != nil {
+	if err := core.AddToScheme(w.scheme); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "bench-kafkas-")
@@ -132,7 +132,7 @@ func (w *world) kubelet(ctx context.Context, namespace string) error {
 			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
 				LastTransitionTime: metav1.Now()}},
 			ContainerStatuses: []corev1.ContainerStatus{{
-				Name: podset.ContainerKafka, Image: "kafka", Ready: true,
+				Name: core.ContainerKafka, Image: "kafka", Ready: true,
 				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 			}},
 		}

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
@@ -167,7 +167,7 @@ func byHand(ctx context.Context, namespace string, machines ...machine) (took ti
 	for _, m := range machines {
 		err := until(ctx, "the pods are ready", func() (bool, error) {
 			pods, _, err := m.nodes(ctx, namespace)
-			return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !podset.IsReady(&pod) }), err
+			return !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !core.IsReady(&pod) }), err
 		})
 		if err != nil {
 			return 0, err
@@ -180,7 +180,7 @@ func byHand(ctx context.Context, namespace string, machines ...machine) (took ti
 func (m machine) nodes(ctx context.Context, namespace string) (pods []corev1.Pod, claims int, err error) {
 	var podList corev1.PodList
 	var claimList corev1.PersistentVolumeClaimList
-	of := []client.ListOption{client.InNamespace(namespace), client.HasLabels{podset.LabelPoolName}}
+	of := []client.ListOption{client.InNamespace(namespace), client.HasLabels{core.LabelPoolName}}
 	err = errors.Join(m.Client.List(ctx, &podList, of...), m.Client.List(ctx, &claimList, of...))
 	return podList.Items, len(claimList.Items), err
 }
@@ -190,7 +190,7 @@ func (m machine) nodes(ctx context.Context, namespace string) (pods []corev1.Pod
 func (m machine) wanted(ctx context.Context, namespace string) ([]client.Object, error) {
 	var list []client.Object
 	var claims corev1.PersistentVolumeClaimList
-	var sets podset.StrimziPodSetList
+	var sets core.StrimziPodSetList
 	if err := errors.Join(m.Client.List(ctx, &claims, client.InNamespace(namespace)),
 		m.Client.List(ctx, &sets, client.InNamespace(namespace))); err != nil {
 		return nil, err

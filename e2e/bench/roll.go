@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
@@ -123,7 +123,7 @@ func (m machine) restart(ctx context.Context, r *Report, namespace string) error
 	for i := range before {
 		old[before[i].UID] = true
 	}
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "my-cluster-combined"}, set); err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (m machine) restart(ctx context.Context, r *Report, namespace string) error
 			return false, err
 		}
 		for i := range pods {
-			if old[pods[i].UID] || !podset.IsReady(&pods[i]) {
+			if old[pods[i].UID] || !core.IsReady(&pods[i]) {
 				continue
 			}
 			if !seen[pods[i].UID] {

@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
@@ -105,7 +105,7 @@ func fillMany(ctx context.Context, bootstrap []string) error {
 // makeNodes creates pod sets, with the pods and ConfigMaps of their nodes. All pods but the last one are ready, so that the roller keeps
 // looking.
 func (w *world) makeNodes(ctx context.Context) error {
-	if err := podset.AddToScheme(w.scheme); err != nil {
+	if err := core.AddToScheme(w.scheme); err != nil {
 		return err
 	}
 	if err := w.createNamespace(ctx, memoryNamespace); err != nil {
@@ -130,7 +130,7 @@ func (w *world) makeNodes(ctx context.Context) error {
 			return err
 		}
 		yes := true
-		owner := metav1.OwnerReference{APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
+		owner := metav1.OwnerReference{APIVersion: core.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
 			Controller: &yes}
 		err = each(ctx, len(pods), func(ctx context.Context, i int) error {
 			pod := &pods[i]
@@ -145,7 +145,7 @@ func (w *world) makeNodes(ctx context.Context) error {
 			pod.Status = corev1.PodStatus{
 				Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}},
 				ContainerStatuses: []corev1.ContainerStatus{{
-					Name: podset.ContainerKafka, Image: "kafka", Ready: ready == corev1.ConditionTrue,
+					Name: core.ContainerKafka, Image: "kafka", Ready: ready == corev1.ConditionTrue,
 					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}},
 				}},
 			}

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -79,7 +79,7 @@ func (k *cluster) renewCA() {
 	Eventually(func(g Gomega) {
 		g.Expect(k.secret(g, "-cluster-ca-cert").Data["ca.crt"]).NotTo(Equal(before.Data["ca.crt"]))
 	}).Should(Succeed(), func() string { return said(k.namespace) })
-	k.carries(map[string]string{podset.AnnotationClusterCACertGeneration: k.secret(Default,
+	k.carries(map[string]string{core.AnnotationClusterCACertGeneration: k.secret(Default,
 		"-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"]})
 }
 
@@ -99,8 +99,8 @@ func (k *cluster) replaceCAKey() {
 func (k *cluster) switched() {
 	GinkgoHelper()
 	k.carries(map[string]string{
-		podset.AnnotationClusterCACertGeneration: k.secret(Default, "-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"],
-		podset.AnnotationClusterCAKeyGeneration:  k.secret(Default, "-cluster-ca").Annotations["strimzi.io/ca-key-generation"],
+		core.AnnotationClusterCACertGeneration: k.secret(Default, "-cluster-ca-cert").Annotations["strimzi.io/ca-cert-generation"],
+		core.AnnotationClusterCAKeyGeneration:  k.secret(Default, "-cluster-ca").Annotations["strimzi.io/ca-key-generation"],
 	})
 }
 
@@ -203,7 +203,7 @@ func (k *cluster) grow(pool, storage string) {
 	k.patch("kafkanodepool", pool, `{"spec":{"storage":`+storage+`}}`)
 	var claims corev1.PersistentVolumeClaimList
 	Eventually(func(g Gomega) {
-		g.Expect(k8s.List(ctx, &claims, client.InNamespace(k.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).To(Succeed())
+		g.Expect(k8s.List(ctx, &claims, client.InNamespace(k.namespace), client.MatchingLabels{core.LabelPoolName: pool})).To(Succeed())
 		// The operator keeps the claims of nodes that left unchanged.
 		claims.Items = slices.DeleteFunc(claims.Items, func(c corev1.PersistentVolumeClaim) bool {
 			return !slices.ContainsFunc(slices.Collect(maps.Keys(before)), func(pod string) bool { return strings.HasSuffix(c.Name, "-"+pod) })

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -85,7 +85,7 @@ func conditions(list []v1.Condition) map[string]string {
 func (k *cluster) pods(g Gomega) []corev1.Pod {
 	var pods corev1.PodList
 	g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name},
-		client.HasLabels{podset.LabelPoolName})).To(Succeed())
+		client.HasLabels{core.LabelPoolName})).To(Succeed())
 	return pods.Items
 }
 
@@ -93,7 +93,7 @@ func (k *cluster) pods(g Gomega) []corev1.Pod {
 func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, pod := range k.pods(g) {
-		if pod.DeletionTimestamp == nil && podset.IsReady(&pod) {
+		if pod.DeletionTimestamp == nil && core.IsReady(&pod) {
 			uids[pod.Name] = pod.UID
 		}
 	}

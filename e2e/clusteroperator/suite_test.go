@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
@@ -74,7 +74,7 @@ var _ = BeforeSuite(func() {
 	home = lab.Clusters()[0]
 	scheme := clientgoscheme.Scheme
 	Expect(v1.AddToScheme(scheme)).To(Succeed())
-	Expect(podset.AddToScheme(scheme)).To(Succeed())
+	Expect(core.AddToScheme(scheme)).To(Succeed())
 	k8s, err = client.NewWithWatch(home.RESTConfig(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	kubectl("apply", "--server-side", "-k", filepath.Join("testdata", "operators"))

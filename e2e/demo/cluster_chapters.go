@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -184,7 +184,7 @@ const ready = "ready"
 func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
 	var pods corev1.PodList
 	err := o.k8s.List(ctx, &pods, client.InNamespace(clusterNamespace), client.MatchingLabels{v1.LabelCluster: clusterName},
-		client.HasLabels{podset.LabelPoolName})
+		client.HasLabels{core.LabelPoolName})
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (o *onNodes) pods(ctx context.Context) (map[string]node, error) {
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		state := "starting"
-		if podset.IsReady(pod) {
+		if core.IsReady(pod) {
 			state = ready
 		}
 		if pod.DeletionTimestamp != nil {

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -47,7 +47,7 @@ func (r *roll) planned(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var set podset.StrimziPodSet
+	var set core.StrimziPodSet
 	if err := r.k8s.Get(ctx, client.ObjectKeyFromObject(next), &set); err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func (r *roll) planned(ctx context.Context) error {
 func (r *roll) held(ctx context.Context) error {
 	r.tell.section("One node is not to be touched for now")
 	pod := r.pool.PodName(2)
-	if err := r.show(ctx, "annotate", "pod", pod, podset.AnnotationHold+"=ann replaces a disk"); err != nil {
+	if err := r.show(ctx, "annotate", "pod", pod, core.AnnotationHold+"=ann replaces a disk"); err != nil {
 		return err
 	}
 	if err := r.roller(ctx, rollerBlocked, "explain", "2"); err != nil {
 		return err
 	}
-	return r.show(ctx, "annotate", "pod", pod, podset.AnnotationHold+"-")
+	return r.show(ctx, "annotate", "pod", pod, core.AnnotationHold+"-")
 }
 
 func (r *roll) unnoticed(ctx context.Context) error {

@@ -19,7 +19,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
@@ -61,7 +61,7 @@ func Images(ctx context.Context, dir, registry string, names ...string) ([]strin
 // Connect returns a Place for a Kubernetes cluster.
 func Connect(c *realnodes.Cluster, id string) (*Place, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme), podset.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1.AddToScheme(scheme), core.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	k8s, err := client.New(c.RESTConfig(), client.Options{Scheme: scheme})

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -31,7 +31,7 @@ type controller struct {
 func (c *controller) addTo(mgr manager.Manager) error {
 	// The controller ignores changes of the status, which it writes itself, and of annotations, which are for the roller.
 	return builder.ControllerManagedBy(mgr).Named("strimzipodset").
-		For(&podset.StrimziPodSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&core.StrimziPodSet{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(c.setsOf)).
 		Complete(c)
 }
@@ -39,7 +39,7 @@ func (c *controller) addTo(mgr manager.Manager) error {
 // setsOf returns the sets that a pod may concern: those that own it, select it, or declare a pod of its name.
 func (c *controller) setsOf(ctx context.Context, object client.Object) []reconcile.Request {
 	pod, ok := object.(*corev1.Pod)
-	var sets podset.StrimziPodSetList
+	var sets core.StrimziPodSetList
 	if !ok || c.client.List(ctx, &sets, client.InNamespace(pod.Namespace)) != nil {
 		return nil // the cache only fails when the manager stops
 	}
@@ -57,14 +57,14 @@ func (c *controller) setsOf(ctx context.Context, object client.Object) []reconci
 
 // Reconcile implements reconcile.Reconciler.
 func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	var set podset.StrimziPodSet
+	var set core.StrimziPodSet
 	if err := c.client.Get(ctx, request.NamespacedName, &set); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if set.DeletionTimestamp != nil {
 		return reconcile.Result{}, nil // the garbage collector deletes its pods
 	}
-	status := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation}
+	status := core.StrimziPodSetStatus{ObservedGeneration: set.Generation}
 	err := c.follow(ctx, &set, &status)
 	if err != nil {
 		status.Conditions = []v1.Condition{{
@@ -75,7 +75,7 @@ func (c *controller) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // follow makes the pods match the set, and counts them.
-func (c *controller) follow(ctx context.Context, set *podset.StrimziPodSet, status *podset.StrimziPodSetStatus) error {
+func (c *controller) follow(ctx context.Context, set *core.StrimziPodSet, status *core.StrimziPodSetStatus) error {
 	desired, err := set.DesiredPods()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (c *controller) follow(ctx context.Context, set *podset.StrimziPodSet, stat
 	return c.carryOut(ctx, set, &p)
 }
 
-func (c *controller) carryOut(ctx context.Context, set *podset.StrimziPodSet, p *plan) error {
+func (c *controller) carryOut(ctx context.Context, set *core.StrimziPodSet, p *plan) error {
 	var errs []error
 	for i := range p.create {
 		if err := c.client.Create(ctx, &p.create[i]); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -118,7 +118,7 @@ func (c *controller) carryOut(ctx context.Context, set *podset.StrimziPodSet, p 
 }
 
 // tell writes the status if it changed.
-func (c *controller) tell(ctx context.Context, set *podset.StrimziPodSet, status podset.StrimziPodSetStatus) error {
+func (c *controller) tell(ctx context.Context, set *core.StrimziPodSet, status core.StrimziPodSetStatus) error {
 	if len(set.Status.Conditions) == 1 && len(status.Conditions) == 1 && set.Status.Conditions[0].Message == status.Conditions[0].Message {
 		status.Conditions = set.Status.Conditions // the same error, since then
 	}

@@ -18,7 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
@@ -148,7 +148,7 @@ func (f *Fixture) fault(node int32, pod *corev1.Pod) (Fault, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fault, broken := f.faults[node]
-	return fault, broken && (fault.Revision == "" || fault.Revision == pod.Annotations[podset.AnnotationRevision])
+	return fault, broken && (fault.Revision == "" || fault.Revision == pod.Annotations[core.AnnotationRevision])
 }
 
 // configFile returns the path of a node's configuration.

@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // place returns the name of the Node of all pods of a namespace: several fixtures may share an API server.
@@ -139,7 +139,7 @@ func (k *kubelet) run(ctx context.Context, p *process, pod *corev1.Pod) error {
 	if err := k.beginLog(p); err != nil {
 		return err
 	}
-	start := Start{Node: p.node, Pod: string(pod.UID), Revision: pod.Annotations[podset.AnnotationRevision], At: time.Now()}
+	start := Start{Node: p.node, Pod: string(pod.UID), Revision: pod.Annotations[core.AnnotationRevision], At: time.Now()}
 	k.fixture.logf("node %d is started for pod %s, revision %s", start.Node, start.Pod, start.Revision)
 	if !p.begun {
 		p.begun = true
@@ -169,7 +169,7 @@ func (k *kubelet) tell(ctx context.Context, pod *corev1.Pod, is bool, state core
 	if is {
 		condition.Status = corev1.ConditionTrue
 	}
-	if is != podset.IsReady(pod) || len(status.Conditions) == 0 {
+	if is != core.IsReady(pod) || len(status.Conditions) == 0 {
 		status.Conditions = []corev1.PodCondition{condition}
 	}
 	status.ContainerStatuses = []corev1.ContainerStatus{{Name: kafkaContainer, Image: "kafka", ImageID: "kafka", Ready: is, State: state}}

@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // Scheme returns a scheme with the kinds of Kubernetes, and StrimziPodSets.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme))
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), core.AddToScheme(scheme))
 }
 
 // newManager returns a manager for one namespace; a process may run several. Warnings go to the log.

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // plan has the actions that make the pods match a set, and the set's status until they are done.
@@ -28,7 +28,7 @@ type plan struct {
 //
 // It does what Strimzi's controller does, except for two cases in which that one deletes pods that may have other owners: here, an empty
 // selector selects nothing, and a pod with another controller is left alone.
-func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
+func makePlan(set *core.StrimziPodSet, desired, existing []corev1.Pod) plan {
 	p := plan{pods: int32(len(desired))}
 	for i := range desired {
 		p.want(set, &desired[i], find(existing, desired[i].Name))
@@ -48,7 +48,7 @@ func makePlan(set *podset.StrimziPodSet, desired, existing []corev1.Pod) plan {
 }
 
 // want plans one desired pod; pod is nil if it does not exist.
-func (p *plan) want(set *podset.StrimziPodSet, desired, pod *corev1.Pod) {
+func (p *plan) want(set *core.StrimziPodSet, desired, pod *corev1.Pod) {
 	switch {
 	case pod == nil:
 		p.create = append(p.create, owned(set, desired))
@@ -64,10 +64,10 @@ func (p *plan) want(set *podset.StrimziPodSet, desired, pod *corev1.Pod) {
 	if ended && pod.DeletionTimestamp == nil {
 		p.remove = append(p.remove, *pod)
 	}
-	if podset.IsReady(pod) {
+	if core.IsReady(pod) {
 		p.ready++
 	}
-	if !podset.Outdated(pod, desired) {
+	if !core.Outdated(pod, desired) {
 		p.current++
 	}
 }
@@ -80,29 +80,29 @@ func find(pods []corev1.Pod, name string) *corev1.Pod {
 }
 
 // selects reports whether a pod has the labels of the set's selector. Only matchLabels count, as in Strimzi.
-func selects(set *podset.StrimziPodSet, pod *corev1.Pod) bool {
+func selects(set *core.StrimziPodSet, pod *corev1.Pod) bool {
 	if set.Spec == nil || len(set.Spec.Selector.MatchLabels) == 0 {
 		return false
 	}
 	return labels.SelectorFromSet(set.Spec.Selector.MatchLabels).Matches(labels.Set(pod.Labels))
 }
 
-func isOwner(set *podset.StrimziPodSet, pod *corev1.Pod) bool {
+func isOwner(set *core.StrimziPodSet, pod *corev1.Pod) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.UID == set.UID
 }
 
 // owned returns a desired pod for creation, in the set's namespace and with the set as its owner.
-func owned(set *podset.StrimziPodSet, desired *corev1.Pod) corev1.Pod {
+func owned(set *core.StrimziPodSet, desired *corev1.Pod) corev1.Pod {
 	pod := *desired.DeepCopy()
 	pod.Namespace = set.Namespace
 	pod.OwnerReferences = []metav1.OwnerReference{ownerReference(set)}
 	return pod
 }
 
-func ownerReference(set *podset.StrimziPodSet) metav1.OwnerReference {
+func ownerReference(set *core.StrimziPodSet) metav1.OwnerReference {
 	return metav1.OwnerReference{
-		APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true),
+		APIVersion: core.GroupVersion.String(), Kind: "StrimziPodSet", Name: set.Name, UID: set.UID, Controller: new(true),
 		BlockOwnerDeletion: new(false),
 	}
 }

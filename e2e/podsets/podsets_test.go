@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
@@ -84,7 +84,7 @@ func start(t *testing.T) *scene {
 // status returns the numbers in the set's status: pods, ready pods, and current pods.
 func (s *scene) status(ctx context.Context) func() []int32 {
 	return func() []int32 {
-		var set podset.StrimziPodSet
+		var set core.StrimziPodSet
 		if err := s.k8s.Get(ctx, client.ObjectKey{Namespace: "default", Name: s.pool.SetName()}, &set); err != nil {
 			return nil
 		}
@@ -110,7 +110,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.pool.Revision = "r2"
 	next, err := s.pool.PodSet()
 	s.Expect(err).NotTo(HaveOccurred())
-	var set podset.StrimziPodSet
+	var set core.StrimziPodSet
 	s.Expect(s.k8s.Get(ctx, client.ObjectKeyFromObject(next), &set)).To(Succeed())
 	set.Spec = next.Spec
 	s.Expect(s.k8s.Update(ctx, &set)).To(Succeed())
@@ -127,7 +127,7 @@ func TestAPodIsAProcess(t *testing.T) {
 	s.Eventually(s.status(ctx), patience).Should(Equal([]int32{1, 1, 1}))
 	second := s.pod(ctx, s)
 	s.Expect(second.UID).NotTo(Equal(first.UID))
-	s.Expect(second.Annotations[podset.AnnotationRevision]).To(Equal("r2"))
+	s.Expect(second.Annotations[core.AnnotationRevision]).To(Equal("r2"))
 	s.Expect(s.kafka.PID(0)).NotTo(BeElementOf(0, process))
 	starts := s.fixture.Starts()
 	s.Expect(starts).To(HaveLen(1))

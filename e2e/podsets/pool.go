@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -35,15 +35,15 @@ func (p Pool) PodName(id int32) string { return fmt.Sprintf("%s-%d", p.SetName()
 
 // labels returns the labels of the set, its pods and their ConfigMaps.
 func (p Pool) labels() map[string]string {
-	return map[string]string{v1.LabelCluster: p.Cluster, podset.LabelKind: "Kafka", podset.LabelName: p.Cluster + "-kafka",
-		podset.LabelPoolName: p.Name}
+	return map[string]string{v1.LabelCluster: p.Cluster, core.LabelKind: "Kafka", core.LabelName: p.Cluster + "-kafka",
+		core.LabelPoolName: p.Name}
 }
 
 // PodSet returns the pool's StrimziPodSet, with Strimzi's labels and annotations.
-func (p Pool) PodSet() (*podset.StrimziPodSet, error) {
-	set := &podset.StrimziPodSet{
+func (p Pool) PodSet() (*core.StrimziPodSet, error) {
+	set := &core.StrimziPodSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.SetName(), Labels: p.labels()},
-		Spec:       &podset.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: p.labels()}},
+		Spec:       &core.StrimziPodSetSpec{Selector: metav1.LabelSelector{MatchLabels: p.labels()}},
 	}
 	pods := make([]corev1.Pod, len(p.Nodes))
 	for i, id := range p.Nodes {
@@ -57,12 +57,12 @@ func (p Pool) PodSet() (*podset.StrimziPodSet, error) {
 
 func (p Pool) pod(id int32) corev1.Pod {
 	labels := p.labels()
-	labels[podset.LabelBrokerRole], labels[podset.LabelControllerRole] = strconv.FormatBool(p.Broker), strconv.FormatBool(p.Controller)
-	labels[podset.LabelPodName] = p.PodName(id)
+	labels[core.LabelBrokerRole], labels[core.LabelControllerRole] = strconv.FormatBool(p.Broker), strconv.FormatBool(p.Controller)
+	labels[core.LabelPodName] = p.PodName(id)
 	pod := corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.Namespace, Name: p.PodName(id), Labels: labels, Annotations: map[string]string{podset.AnnotationRevision: p.Revision},
+			Namespace: p.Namespace, Name: p.PodName(id), Labels: labels, Annotations: map[string]string{core.AnnotationRevision: p.Revision},
 		},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: kafkaContainer, Image: "kafka"}}},
 	}

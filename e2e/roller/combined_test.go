@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
@@ -50,11 +50,11 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 
 	It("restarts nothing that nobody would make anew", func() {
 		set := s.pools[0].SetName()
-		annotate[podset.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "true")
+		annotate[core.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "true")
 		Expect(s.ask(blocked, "roll", "--limit=20s")).To(ContainSubstring("blocked  Owner: StrimziPodSet " + set +
 			" is annotated with strimzi.io/pause-reconciliation"))
 		Expect(s.restarts()).To(BeZero())
-		annotate[podset.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "")
+		annotate[core.StrimziPodSet](s, set, v1.AnnotationPauseReconciliation, "")
 	})
 
 	It("rolls once, the active controller last, unnoticed by clients", func() {
@@ -72,15 +72,15 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 	It("keeps to a pause and to a hold, and restarts a pod by hand", func() {
 		before := s.restarts()
 		annotate[corev1.ConfigMap](s, journal, v1.AnnotationPauseReconciliation, "true")
-		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationManualRollingUpdate, "true")
+		annotate[corev1.Pod](s, s.pod(1), core.AnnotationManualRollingUpdate, "true")
 		Expect(s.ask(blocked, "roll", "--limit=1m")).To(ContainSubstring("blocked  Paused: ConfigMap combined/my-cluster-roller is annotated"))
 		annotate[corev1.ConfigMap](s, journal, v1.AnnotationPauseReconciliation, "")
-		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationHold, "ann replaces a disk")
+		annotate[corev1.Pod](s, s.pod(1), core.AnnotationHold, "ann replaces a disk")
 		Expect(s.ask(blocked, "explain", "1")).
 			To(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann replaces a disk"))
 		s.ask(blocked, "roll", "--limit=1m")
 		Expect(s.restartedSince(before)).To(BeEmpty())
-		annotate[corev1.Pod](s, s.pod(1), podset.AnnotationHold, "false")
+		annotate[corev1.Pod](s, s.pod(1), core.AnnotationHold, "false")
 		Expect(s.ask(done, "roll", "--limit=2m")).To(ContainSubstring("node 1 is restarted: ManualRollingUpdate (the pod is annotated)"))
 		Expect(s.restartedSince(before)).To(Equal([]int32{1}))
 		s.settled()
@@ -89,14 +89,14 @@ var _ = Describe("Three combined nodes", Ordered, func() {
 	It("restarts all pods of a StrimziPodSet by hand, once for each time that it is asked to", func() {
 		before, order := s.restarts(), s.inOrder()
 		set := s.pools[0].SetName()
-		annotate[podset.StrimziPodSet](s, set, podset.AnnotationManualRollingUpdate, "true")
+		annotate[core.StrimziPodSet](s, set, core.AnnotationManualRollingUpdate, "true")
 		s.ask(done, "roll", "--limit=4m")
 		Expect(s.restartedSince(before)).To(Equal(order))
 		s.ask(done, "roll", "--limit=1m")
 		Expect(s.ask(done, "explain", "0")).
 			To(ContainSubstring("ManualRollingUpdate (StrimziPodSet my-cluster-combined is annotated): already restarted for that"))
 		Expect(s.restartedSince(before)).To(Equal(order), "the annotation is still there, and asks for nothing more")
-		annotate[podset.StrimziPodSet](s, set, podset.AnnotationManualRollingUpdate, "")
+		annotate[core.StrimziPodSet](s, set, core.AnnotationManualRollingUpdate, "")
 		s.ask(done, "roll", "--limit=1m")
 		Expect(s.restartedSince(before)).To(Equal(order))
 		s.settled()

@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // deploymentSpecs are about the Deployment's program, in two replicas of which one is the leader.
@@ -67,8 +67,8 @@ func deploymentSpecs(s *scene) {
 	It("tells in an Event and in the metrics what is blocked, and goes on at once when it is not any more", func() {
 		const node = 0
 		before := s.restarts()
-		annotate[corev1.Pod](s, s.pod(node), podset.AnnotationHold, "ann replaces a disk")
-		annotate[corev1.Pod](s, s.pod(node), podset.AnnotationManualRollingUpdate, "true")
+		annotate[corev1.Pod](s, s.pod(node), core.AnnotationHold, "ann replaces a disk")
+		annotate[corev1.Pod](s, s.pod(node), core.AnnotationManualRollingUpdate, "true")
 		Eventually(second.metrics).Should(And(s.tell(`phase{%s,phase="Blocked"}`, 1), s.tell(`blocked_nodes{%s,rule="Hold"}`, 1)))
 		Eventually(func() []eventsv1.Event { return s.events(node, "Blocked") }).Should(ContainElement(And(
 			HaveField("Type", corev1.EventTypeWarning),
@@ -76,7 +76,7 @@ func deploymentSpecs(s *scene) {
 		Expect(s.ask(blocked, "roll")).To(ContainSubstring("another roller is already restarting this Kafka cluster: "+s.holder()+
 			" holds Lease "+s.namespace+"/my-cluster-roller-leader"), "the command keeps away")
 		Expect(s.restartedSince(before)).To(BeEmpty())
-		annotate[corev1.Pod](s, s.pod(node), podset.AnnotationHold, "")
+		annotate[corev1.Pod](s, s.pod(node), core.AnnotationHold, "")
 		Eventually(func() []int32 { return s.restartedSince(before) }).Should(Equal([]int32{node}))
 		Eventually(second.metrics).WithTimeout(2 * patience).Should(And(s.tell(`phase{%s,phase="Done"}`, 1),
 			s.tell(`blocked_nodes{%s,rule="Hold"}`, 0)))

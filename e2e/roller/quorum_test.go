@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 )
 
@@ -34,7 +34,7 @@ func quorumSpecs(s *scene) {
 
 		By("restarting nothing that works, also where somebody takes care of those that are down")
 		for _, id := range broken {
-			annotate[corev1.Pod](s, s.pod(id), podset.AnnotationHold, "ann repairs it")
+			annotate[corev1.Pod](s, s.pod(id), core.AnnotationHold, "ann repairs it")
 		}
 		s.outdate()
 		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).
@@ -42,7 +42,7 @@ func quorumSpecs(s *scene) {
 				ContainSubstring("blocked  Quorum: the metadata quorum is lost, because 2 of 3 controllers are down")))
 		Expect(s.remade(uids)).To(BeEmpty())
 		for _, id := range broken {
-			annotate[corev1.Pod](s, s.pod(id), podset.AnnotationHold, "")
+			annotate[corev1.Pod](s, s.pod(id), core.AnnotationHold, "")
 		}
 
 		By("restarting only the controllers that are down, by which nothing is lost")

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -113,7 +113,7 @@ func (s *scene) settled() {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		for _, p := range s.pools {
-			var set podset.StrimziPodSet
+			var set core.StrimziPodSet
 			g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: p.SetName()}, &set)).To(Succeed())
 			g.Expect(set.Status.ReadyPods).To(BeEquivalentTo(len(p.Nodes)), "pods of %s that are ready", p.Name)
 		}
@@ -138,7 +138,7 @@ func (s *scene) outdate() {
 		s.pools[i].Revision = fmt.Sprintf("r%d", s.revisions)
 		next, err := s.pools[i].PodSet()
 		Expect(err).NotTo(HaveOccurred())
-		change(s, next.Name, func(set *podset.StrimziPodSet) { set.Spec = next.Spec })
+		change(s, next.Name, func(set *core.StrimziPodSet) { set.Spec = next.Spec })
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 )
 
@@ -52,7 +52,7 @@ func troubleSpecs(s *scene) {
 		node, other := followers[1], followers[0]
 		s.fixture.Break(node, podsets.Fault{Waiting: "CrashLoopBackOff", Revision: s.revision()})
 		s.seen(node, beStuck("CrashLoopBackOff"))
-		annotate[corev1.Pod](s, s.pod(other), podset.AnnotationManualRollingUpdate, "true")
+		annotate[corev1.Pod](s, s.pod(other), core.AnnotationManualRollingUpdate, "true")
 		said := s.ask(blocked, "roll", "--patience=3s")
 		Expect(said).To(MatchRegexp(s.pod(node) + `, .*\n +state +Stuck: CrashLoopBackOff(; it refuses connections)?\n +needs +Nothing`))
 		Expect(said).To(MatchRegexp(s.pod(other) +

@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 )
 
@@ -34,6 +34,6 @@ func hangingKafka(k *kafkaCluster, name string) {
 	}
 	set, err := pool.PodSet()
 	Expect(err).NotTo(HaveOccurred())
-	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 	Expect(clientOf(home).Create(ctx, set)).To(Succeed())
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
@@ -61,7 +61,7 @@ func (h *history) note(pod *corev1.Pod, gone bool) {
 	i := slices.IndexFunc(h.pods, func(l life) bool { return l.uid == pod.UID })
 	if i < 0 {
 		i = len(h.pods)
-		h.pods = append(h.pods, life{name: pod.Name, uid: pod.UID, revision: pod.Annotations[podset.AnnotationRevision]})
+		h.pods = append(h.pods, life{name: pod.Name, uid: pod.UID, revision: pod.Annotations[core.AnnotationRevision]})
 	}
 	l := &h.pods[i]
 	l.ready = podReady(pod) && !gone

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
@@ -72,7 +72,7 @@ func startKafka(k *kafkaCluster) {
 		}
 		set, err := k.pool(c, "r1").PodSet()
 		Expect(err).NotTo(HaveOccurred())
-		set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+		set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 		Expect(k8s.Create(ctx, set)).To(Succeed())
 	}
 	addresses := k.addresses(k.clientPort)
@@ -187,7 +187,7 @@ func (k *kafkaCluster) outdate(revision string) {
 		next, err := p.PodSet()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			var set podset.StrimziPodSet
+			var set core.StrimziPodSet
 			if err := k8s.Get(ctx, client.ObjectKeyFromObject(next), &set); err != nil {
 				return err
 			}
@@ -207,7 +207,7 @@ func (k *kafkaCluster) allReady(revision string) {
 			g.Expect(pods.Items).To(HaveLen(len(k.nodes[c])))
 			for i := range pods.Items {
 				pod := &pods.Items[i]
-				g.Expect(pod.Annotations).To(HaveKeyWithValue(podset.AnnotationRevision, revision), pod.Name)
+				g.Expect(pod.Annotations).To(HaveKeyWithValue(core.AnnotationRevision, revision), pod.Name)
 				g.Expect(podReady(pod)).To(BeTrue(), pod.Name)
 			}
 		}
@@ -252,5 +252,5 @@ func (k *kafkaCluster) logs() string {
 }
 
 func podReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && podset.IsReady(pod)
+	return pod.DeletionTimestamp == nil && core.IsReady(pod)
 }

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -50,7 +50,7 @@ func (l lives) observe(g Gomega) (now []corev1.Pod) {
 	for _, p := range places {
 		var pods corev1.PodList
 		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
-			client.HasLabels{podset.LabelPoolName})).To(Succeed())
+			client.HasLabels{core.LabelPoolName})).To(Succeed())
 		now = append(now, pods.Items...)
 	}
 	for i := range now {

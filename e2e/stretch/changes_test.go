@@ -17,7 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 )
@@ -105,14 +105,14 @@ func drain(remote *place) {
 	before := readyPods(Default)
 	var pods corev1.PodList
 	Expect(remote.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
-		client.HasLabels{podset.LabelPoolName})).To(Succeed())
+		client.HasLabels{core.LabelPoolName})).To(Succeed())
 	Expect(pods.Items).To(HaveLen(1))
 	pod := &pods.Items[0]
 	err := remote.Client.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
 	Expect(err).To(MatchError(apierrors.IsTooManyRequests, "refused by the PodDisruptionBudget"))
 	Expect(readyPods(Default)).To(Equal(before))
 	began := time.Now()
-	remote.kubectl("annotate", "pod", pod.Name, "-n", namespace, podset.AnnotationManualRollingUpdate+"=true")
+	remote.kubectl("annotate", "pod", pod.Name, "-n", namespace, core.AnnotationManualRollingUpdate+"=true")
 	Eventually(func(g Gomega) {
 		now := readyPods(g)
 		g.Expect(now).To(HaveLen(len(before)))

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
@@ -100,7 +100,7 @@ func (h *history) findsPlantedFaults() {
 	key := client.ObjectKey{Namespace: h.namespace, Name: "data-my-cluster-theirs-7"}
 	h.Expect(h.k8s[eastID].Get(h.t.Context(), key, volume)).To(Succeed())
 	volume = &corev1.PersistentVolumeClaim{Spec: volume.Spec, ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace,
-		Name: "data-my-cluster-west-2", Labels: map[string]string{podset.LabelPoolName: "west"}}}
+		Name: "data-my-cluster-west-2", Labels: map[string]string{core.LabelPoolName: "west"}}}
 	h.Expect(h.k8s[westID].Create(h.t.Context(), volume)).To(Succeed())
 	h.judge()
 	h.Expect(h.left(westID)).To(BeEmpty())
@@ -237,7 +237,7 @@ func (h *history) deleteAnchor(id string) string {
 func (h *history) ownerless(id string) (names []string) {
 	anchor := name + "-kafka-gc"
 	var configs corev1.ConfigMapList
-	var sets podset.StrimziPodSetList
+	var sets core.StrimziPodSetList
 	for _, list := range []client.ObjectList{&configs, &sets} {
 		if err := h.k8s[id].List(h.t.Context(), list, client.InNamespace(h.namespace), client.HasLabels{v1.LabelCluster}); err != nil {
 			return []string{err.Error()}
@@ -320,7 +320,7 @@ func (h *history) judge() {
 		var claims corev1.PersistentVolumeClaimList
 		h.Expect(h.k8s[id].List(h.t.Context(), &claims, client.InNamespace(h.namespace))).To(Succeed())
 		for _, c := range claims.Items {
-			pool := c.Labels[podset.LabelPoolName]
+			pool := c.Labels[core.LabelPoolName]
 			there[c.UID] = c.DeletionTimestamp == nil
 			if h.mayGo[pool] {
 				delete(h.kept, c.UID)

@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
@@ -87,9 +87,9 @@ func readyPods(g Gomega) map[string]types.UID {
 	for _, p := range places {
 		var pods corev1.PodList
 		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
-			client.HasLabels{podset.LabelPoolName})).To(Succeed())
+			client.HasLabels{core.LabelPoolName})).To(Succeed())
 		for _, pod := range pods.Items {
-			if pod.DeletionTimestamp == nil && podset.IsReady(&pod) {
+			if pod.DeletionTimestamp == nil && core.IsReady(&pod) {
 				uids[pod.Name] = pod.UID
 			}
 		}
@@ -215,7 +215,7 @@ func makesPodsAgain(remote *place, uid types.UID) string {
 		again := &corev1.Pod{}
 		g.Expect(remote.Client.Get(ctx, client.ObjectKeyFromObject(killed), again)).To(Succeed())
 		g.Expect(again.UID).NotTo(Equal(uid))
-		g.Expect(podset.IsReady(again)).To(BeTrue())
+		g.Expect(core.IsReady(again)).To(BeTrue())
 	}).Should(Succeed(), whatWasSaid)
 	return killed.Name
 }
@@ -225,7 +225,7 @@ func makesPodsAgain(remote *place, uid types.UID) string {
 func made(g Gomega) map[string]string {
 	found := map[string]string{}
 	for _, p := range places {
-		for _, list := range []client.ObjectList{&podset.StrimziPodSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
+		for _, list := range []client.ObjectList{&core.StrimziPodSetList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{},
 			&corev1.SecretList{}, &corev1.ServiceAccountList{}, &corev1.PersistentVolumeClaimList{}, &networkingv1.NetworkPolicyList{},
 			&policyv1.PodDisruptionBudgetList{}} {
 			g.Expect(p.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name})).To(Succeed())

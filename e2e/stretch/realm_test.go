@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
@@ -75,7 +75,7 @@ func newRealm(t *testing.T) *realm {
 	r.Expect(image.BuildProgram(t.Context(), r.program, root, "./cluster-operator/cmd")).To(Succeed())
 
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, podset.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, core.AddToScheme} {
 		r.Expect(add(scheme)).To(Succeed())
 	}
 	var mu sync.Mutex

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 )
@@ -84,12 +84,12 @@ func (r *realm) spread() {
 	for _, id := range []string{centralID, eastID, westID} {
 		pool := id[len("cluster-"):]
 		r.Eventually(func(g Gomega) {
-			set := &podset.StrimziPodSet{}
+			set := &core.StrimziPodSet{}
 			g.Expect(r.k8s[id].Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name + "-" + pool}, set)).To(Succeed())
 			g.Expect(set.Spec.Pods).To(HaveLen(1))
 			var pods corev1.PodList
 			g.Expect(r.k8s[id].List(r.t.Context(), &pods, client.InNamespace(r.namespace),
-				client.MatchingLabels{podset.LabelPoolName: pool})).To(Succeed())
+				client.MatchingLabels{core.LabelPoolName: pool})).To(Succeed())
 			g.Expect(pods.Items).To(ConsistOf(HaveField("DeletionTimestamp", BeNil())))
 		}).Should(Succeed(), "%s: %v", id, func() string { return condition(r.kafka(r), v1.ConditionReady) })
 	}
@@ -191,7 +191,7 @@ func (r *realm) sameName() {
 	r.run(eastID, map[string]string{"STRIMZI_NAMESPACE": r.namespace})
 	r.kubectl(eastID, "apply", "--server-side", "-n", r.namespace, "-f", filepath.Join("testdata", "alone.yaml"))
 	r.Eventually(func(g Gomega) {
-		set := &podset.StrimziPodSet{}
+		set := &core.StrimziPodSet{}
 		g.Expect(r.k8s[eastID].Get(r.t.Context(), client.ObjectKey{Namespace: r.namespace, Name: name + "-east"}, set)).To(Succeed())
 		g.Expect(set.Status.Pods).To(Equal(int32(1)))
 	}).Should(Succeed())

@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // agent is the Lease that the operator renews which recreates the pods of StrimziPodSets in a Kubernetes cluster.
@@ -38,7 +38,7 @@ func readAgents(ctx context.Context, reader client.Reader, sets []PodSet, operat
 			continue
 		}
 		a := agent{namespace: namespace, lease: &coordinationv1.Lease{}}
-		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: podset.LeaseAgent}, a.lease)
+		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: core.LeaseAgent}, a.lease)
 		if err != nil {
 			a.lease, a.err = nil, client.IgnoreNotFound(err)
 		}
@@ -63,23 +63,23 @@ func (a agent) gone(named bool, seen time.Time, now time.Time) string {
 		return fmt.Sprintf("it is unknown whether an operator recreates its pod: apply the current config/roller/remote, or your "+
 			"overlay of the current config/cluster-operator, in its Kubernetes cluster (%v)", a.err)
 	case a.err != nil:
-		return fmt.Sprintf("it is unknown whether an operator recreates its pod: get Lease %s/%s: %v", a.namespace, podset.LeaseAgent, a.err)
+		return fmt.Sprintf("it is unknown whether an operator recreates its pod: get Lease %s/%s: %v", a.namespace, core.LeaseAgent, a.err)
 	case a.lease == nil && named:
 		return fmt.Sprintf("its Kubernetes cluster has no Lease %s/%s of the cluster-operator that would recreate its pod: start it",
-			a.namespace, podset.LeaseAgent)
+			a.namespace, core.LeaseAgent)
 	case a.lease == nil:
 		return ""
 	}
-	contract := a.lease.Annotations[podset.AnnotationContract]
+	contract := a.lease.Annotations[core.AnnotationContract]
 	switch {
-	case contract != podset.Contract:
+	case contract != core.Contract:
 		return fmt.Sprintf("the cluster-operator in its Kubernetes cluster has contract %q, and the roller has %q, so its pod may not be "+
-			"recreated: upgrade both to the same version", contract, podset.Contract)
-	case now.Sub(seen) > podset.AgentGone:
+			"recreated: upgrade both to the same version", contract, core.Contract)
+	case now.Sub(seen) > core.AgentGone:
 		why := fmt.Sprintf("the cluster-operator in its Kubernetes cluster, which would recreate its pod, was last seen at %s: start it",
 			a.renewed().UTC().Format(time.RFC3339))
 		if !named {
-			why += fmt.Sprintf(", or delete Lease %s/%s there if another one creates pods", a.namespace, podset.LeaseAgent)
+			why += fmt.Sprintf(", or delete Lease %s/%s there if another one creates pods", a.namespace, core.LeaseAgent)
 		}
 		return why
 	}
@@ -107,7 +107,7 @@ type beat struct {
 func (b beat) next(renewed, now time.Time) beat {
 	next := beat{renewed: renewed, seen: b.seen, read: now}
 	switch first := b.renewed.IsZero(); {
-	case renewed.Equal(b.renewed), first && renewed.After(now.Add(podset.AgentGone)):
+	case renewed.Equal(b.renewed), first && renewed.After(now.Add(core.AgentGone)):
 	case !first && (renewed.Before(b.read) || renewed.After(now)):
 		next.seen = b.read
 	case renewed.After(now):

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -93,14 +93,14 @@ func Assemble(seen Seen) roller.Snapshot {
 
 // node returns the node in a pod.
 func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
-	number, ok := podset.NodeID(pod.Name)
+	number, ok := core.NodeID(pod.Name)
 	if !ok {
 		return roller.Node{}, false
 	}
 	id := roller.NodeID(number)
 	ready, since := readiness(pod)
 	n := roller.Node{
-		ID: id, Name: pod.Name, Place: place.ID, Roles: roller.Roles(podset.RolesIn(pod.Labels)),
+		ID: id, Name: pod.Name, Place: place.ID, Roles: roller.Roles(core.RolesIn(pod.Labels)),
 		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod), Overdue: overdue(pod),
 		Ready: roller.Known(ready), ReadyChanged: since,
 		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
@@ -116,8 +116,8 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {
 		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
-		n.ConfigHash = roller.Revision{Current: pod.Annotations[podset.AnnotationConfigHash],
-			Desired: desired.Annotations[podset.AnnotationConfigHash]}
+		n.ConfigHash = roller.Revision{Current: pod.Annotations[core.AnnotationConfigHash],
+			Desired: desired.Annotations[core.AnnotationConfigHash]}
 		if manual(desired.Annotations) { // each new pod has the annotation: it requests one restart
 			n.Requests = nil
 			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod of the set"})
@@ -142,17 +142,17 @@ func unsettled(place *Place, desired *corev1.Pod) string {
 	if desired == nil {
 		return ""
 	}
-	wanted := desired.Annotations[podset.AnnotationConfigHash]
+	wanted := desired.Annotations[core.AnnotationConfigHash]
 	text, found := place.Properties[desired.Name]
 	switch {
 	case wanted == "":
 		return ""
 	case !found:
-		return "ConfigMap " + desired.Name + " has no " + podset.ConfigMapServerConfig +
+		return "ConfigMap " + desired.Name + " has no " + core.ConfigMapServerConfig +
 			", but its StrimziPodSet expects hash " + wanted
-	case podset.ConfigHash(text) != wanted:
+	case core.ConfigHash(text) != wanted:
 		return fmt.Sprintf("%s in ConfigMap %s has hash %s, but its StrimziPodSet expects hash %s: one of the two is not written yet",
-			podset.ConfigMapServerConfig, desired.Name, podset.ConfigHash(text), wanted)
+			core.ConfigMapServerConfig, desired.Name, core.ConfigHash(text), wanted)
 	}
 	return ""
 }
@@ -224,13 +224,13 @@ func (seen *Seen) addMissing(nodes map[roller.NodeID]roller.Node) {
 			set := &seen.Places[i].Sets[s]
 			for p := range set.Pods {
 				pod := &set.Pods[p]
-				number, ok := podset.NodeID(pod.Name)
+				number, ok := core.NodeID(pod.Name)
 				id := roller.NodeID(number)
 				if _, there := nodes[id]; !ok || there {
 					continue
 				}
 				nodes[id] = roller.Node{
-					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roller.Roles(podset.RolesIn(pod.Labels)),
+					ID: id, Name: pod.Name, Place: seen.Places[i].ID, Roles: roller.Roles(core.RolesIn(pod.Labels)),
 					Instance: roller.Known(""), Ready: roller.Known(false), Stuck: roller.Known(""),
 					Recovery: roller.Known[*roller.Recovery](nil), Hold: cmp.Or(hold(pod.Annotations), set.Hold),
 				}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
@@ -27,8 +27,8 @@ func pod(id int, change ...func(*corev1.Pod)) corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: fmt.Sprintf("my-cluster-kafka-%d", id), UID: types.UID(fmt.Sprintf("uid-%d", id)),
 			CreationTimestamp: metav1.Time{Time: noon.Add(-time.Hour)},
-			Labels:            map[string]string{podset.LabelBrokerRole: "true", podset.LabelControllerRole: "false"},
-			Annotations:       map[string]string{podset.AnnotationRevision: "r1"},
+			Labels:            map[string]string{core.LabelBrokerRole: "true", core.LabelControllerRole: "false"},
+			Annotations:       map[string]string{core.AnnotationRevision: "r1"},
 		},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue,
 			LastTransitionTime: metav1.Time{Time: noon.Add(-time.Minute)}}}},
@@ -76,9 +76,9 @@ func set(desired ...corev1.Pod) observe.PodSet {
 func TestAPodIsANode(t *testing.T) {
 	g := NewWithT(t)
 	s := seen(observe.Place{
-		Pods: []corev1.Pod{pod(3, annotated(podset.AnnotationManualRollingUpdate, "true"),
-			annotated(podset.AnnotationServerCertHash, "a"))},
-		Sets:       []observe.PodSet{set(pod(3, annotated(podset.AnnotationRevision, "r2"), annotated(podset.AnnotationServerCertHash, "b")))},
+		Pods: []corev1.Pod{pod(3, annotated(core.AnnotationManualRollingUpdate, "true"),
+			annotated(core.AnnotationServerCertHash, "a"))},
+		Sets:       []observe.PodSet{set(pod(3, annotated(core.AnnotationRevision, "r2"), annotated(core.AnnotationServerCertHash, "b")))},
 		Properties: map[string]string{"my-cluster-kafka-3": "num.io.threads=9\n"},
 	})
 	s.Kafka.Brokers = roller.Known(map[roller.NodeID]kafka.Node{3: {ID: 3, Rack: "east", Fenced: true}})
@@ -132,7 +132,7 @@ func TestWhatIsHeld(t *testing.T) {
 		"disk is being replaced": "it is annotated with kafka-operators.io/hold: disk is being replaced",
 		"true":                   "it is annotated with kafka-operators.io/hold", "": "it is annotated with kafka-operators.io/hold", "false": "",
 	} {
-		n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{pod(0, annotated(podset.AnnotationHold, value))}})).Nodes[0]
+		n := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{pod(0, annotated(core.AnnotationHold, value))}})).Nodes[0]
 		NewWithT(t).Expect(n.Hold).To(Equal(want))
 	}
 }
@@ -165,7 +165,7 @@ func TestAClusterThatCannotBeReadHidesNobody(t *testing.T) {
 func TestNodesThatKafkaListsAndNobodySees(t *testing.T) {
 	const unseen = "which no pod or StrimziPodSet is seen of: configure all Kubernetes clusters with nodes of this Kafka, and check that " +
 		"its pods have the label strimzi.io/cluster"
-	controllers := func(p *corev1.Pod) { p.Labels[podset.LabelControllerRole] = "true" }
+	controllers := func(p *corev1.Pod) { p.Labels[core.LabelControllerRole] = "true" }
 	partition := func(leader roller.NodeID, isr ...roller.NodeID) roller.Fact[[]roller.Topic] {
 		return roller.Known([]roller.Topic{{Name: "t", MinISR: roller.Known(1),
 			Partitions: []roller.Partition{{Leader: leader, Replicas: []roller.NodeID{0, 7}, ISR: isr}}}})
@@ -236,7 +236,7 @@ func TestAPodThatIsMissing(t *testing.T) {
 
 // A node without a pod has nothing that could be annotated but its set.
 func TestAPodThatIsMissingIsHeldByItsSet(t *testing.T) {
-	held := set(pod(4), pod(5, annotated(podset.AnnotationHold, "its disk is being replaced")))
+	held := set(pod(4), pod(5, annotated(core.AnnotationHold, "its disk is being replaced")))
 	held.Hold = "the set is annotated"
 	nodes := observe.Assemble(seen(observe.Place{Sets: []observe.PodSet{held}})).Nodes
 	NewWithT(t).Expect([]string{nodes[0].Hold, nodes[1].Hold}).

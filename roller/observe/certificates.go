@@ -3,7 +3,7 @@ package observe
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
@@ -13,10 +13,10 @@ var generations = []struct {
 	kind       roller.ReasonKind
 	what       string
 }{
-	{podset.AnnotationClusterCAKeyGeneration, roller.ClusterCACertKeyReplaced, "the key of the cluster's CA"},
-	{podset.AnnotationClusterCACertGeneration, roller.CACertHasOldGeneration, "the certificate of the cluster's CA"},
-	{podset.AnnotationClientsCACertGeneration, roller.CACertHasOldGeneration, "the certificate of the clients' CA"},
-	{podset.AnnotationServerCertHash, roller.KafkaCertificatesChanged, "the node's own certificate"},
+	{core.AnnotationClusterCAKeyGeneration, roller.ClusterCACertKeyReplaced, "the key of the cluster's CA"},
+	{core.AnnotationClusterCACertGeneration, roller.CACertHasOldGeneration, "the certificate of the cluster's CA"},
+	{core.AnnotationClientsCACertGeneration, roller.CACertHasOldGeneration, "the certificate of the clients' CA"},
+	{core.AnnotationServerCertHash, roller.KafkaCertificatesChanged, "the node's own certificate"},
 }
 
 // certificates returns the reasons for certificates and keys that are newer than those with which the pod was started. An annotation that

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -103,7 +103,7 @@ func TestOnlyTheContainerOfKafkaCounts(t *testing.T) {
 // one request.
 func TestRequestsOfPods(t *testing.T) {
 	g := NewWithT(t)
-	asked := annotated(podset.AnnotationManualRollingUpdate, "true")
+	asked := annotated(core.AnnotationManualRollingUpdate, "true")
 	mark := func(p corev1.Pod, desired corev1.Pod) string {
 		requests := observe.Assemble(seen(observe.Place{Pods: []corev1.Pod{p}, Sets: []observe.PodSet{set(desired)}})).Nodes[0].Requests
 		g.Expect(requests).To(HaveLen(1))

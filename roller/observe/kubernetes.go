@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
@@ -38,7 +38,7 @@ func readPlace(ctx context.Context, id string, reader client.Reader, namespace, 
 	options := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: cluster}}
 	var (
 		pods    corev1.PodList
-		sets    podset.StrimziPodSetList
+		sets    core.StrimziPodSetList
 		configs corev1.ConfigMapList
 	)
 	kinds := []struct {
@@ -95,7 +95,7 @@ func (p *Place) addPods(pods []corev1.Pod) {
 	}
 }
 
-func (p *Place) addSets(sets []podset.StrimziPodSet) error {
+func (p *Place) addSets(sets []core.StrimziPodSet) error {
 	for i := range sets {
 		if ownership.Copy(&sets[i], "StrimziPodSet") {
 			continue // it lists the nodes of another set, copied at an earlier time
@@ -111,34 +111,34 @@ func (p *Place) addSets(sets []podset.StrimziPodSet) error {
 
 func (p *Place) addConfigs(configs []corev1.ConfigMap) {
 	for i := range configs {
-		if text, ok := configs[i].Data[podset.ConfigMapServerConfig]; ok {
+		if text, ok := configs[i].Data[core.ConfigMapServerConfig]; ok {
 			p.Properties[configs[i].Name] = text
 		}
-		if id := strings.TrimSpace(configs[i].Data[podset.ConfigMapClusterID]); id != "" {
+		if id := strings.TrimSpace(configs[i].Data[core.ConfigMapClusterID]); id != "" {
 			p.ClusterIDs[configs[i].Name] = id
 		}
 	}
 }
 
 // podSet returns the nodes of a set, if any.
-func podSet(in *podset.StrimziPodSet) (PodSet, error) {
+func podSet(in *core.StrimziPodSet) (PodSet, error) {
 	pods, err := DesiredNodes(in)
 	if err != nil {
 		return PodSet{}, err
 	}
 	return PodSet{
 		// An owner that marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
-		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[podset.AnnotationRolledBy] == "",
+		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[core.AnnotationRolledBy] == "",
 		Hold: hold(in.Annotations), Idle: whyIdle(in), Pods: pods,
-		RolledByRoller: in.Annotations[podset.AnnotationRolledBy] == podset.RolledByRoller,
-		Agent:          in.Annotations[podset.AnnotationAgentNamespace],
-		Everywhere:     in.Labels[podset.LabelManagedBy] == podset.ManagedByClusterOperator,
+		RolledByRoller: in.Annotations[core.AnnotationRolledBy] == core.RolledByRoller,
+		Agent:          in.Annotations[core.AnnotationAgentNamespace],
+		Everywhere:     in.Labels[core.LabelManagedBy] == core.ManagedByClusterOperator,
 	}, nil
 }
 
 // DesiredNodes returns the metadata of the pods of a set that are nodes of Kafka. The error names the first entry that is no pod,
 // or what keeps the spec from being read.
-func DesiredNodes(set *podset.StrimziPodSet) ([]corev1.Pod, error) {
+func DesiredNodes(set *core.StrimziPodSet) ([]corev1.Pod, error) {
 	if err := set.Unread(); err != nil {
 		return nil, err
 	}

@@ -3,32 +3,32 @@ package observe
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // isNode reports whether a pod is a node of Kafka: Connect, the exporter and others carry the label of the cluster as well.
-func isNode(pod *corev1.Pod) bool { return podset.RolesIn(pod.Labels) != podset.Roles{} }
+func isNode(pod *corev1.Pod) bool { return core.RolesIn(pod.Labels) != core.Roles{} }
 
 // manual reports whether an annotation requests a restart.
 func manual(annotations map[string]string) bool {
-	return v1.IsTrue(annotations, podset.AnnotationManualRollingUpdate)
+	return v1.IsTrue(annotations, core.AnnotationManualRollingUpdate)
 }
 
 // hold returns who put the pod on hold, and why; empty if nobody did.
 func hold(annotations map[string]string) string {
-	switch why, held := podset.HoldReason(annotations); {
+	switch why, held := core.HoldReason(annotations); {
 	case !held:
 		return ""
 	case why == "":
-		return "it is annotated with " + podset.AnnotationHold
+		return "it is annotated with " + core.AnnotationHold
 	default:
-		return "it is annotated with " + podset.AnnotationHold + ": " + why
+		return "it is annotated with " + core.AnnotationHold + ": " + why
 	}
 }
 
 // revision returns the revision of the pod's template.
-func revision(pod *corev1.Pod) string { return pod.Annotations[podset.AnnotationRevision] }
+func revision(pod *corev1.Pod) string { return pod.Annotations[core.AnnotationRevision] }
 
 // desiredPod returns the desired pod with this name, and its set; nil if there is none.
 func desiredPod(sets []PodSet, name string) (*PodSet, *corev1.Pod) {

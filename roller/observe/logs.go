@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
@@ -32,7 +32,7 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string, age time.Duratio
 		return nil, err
 	}
 	lines := int64(logLines)
-	tail := &corev1.PodLogOptions{Container: podset.ContainerKafka, TailLines: &lines}
+	tail := &corev1.PodLogOptions{Container: core.ContainerKafka, TailLines: &lines}
 	// The log is read as it arrives, and without LimitBytes, which would cut off the newest lines.
 	log, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, tail).Stream(ctx)
 	switch {

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -28,7 +28,7 @@ func foreign(pod *corev1.Pod, set *PodSet) string {
 }
 
 // whyIdle explains why a pod of the set is not recreated, or is restarted by another component; empty if neither applies.
-func whyIdle(set *podset.StrimziPodSet) string {
+func whyIdle(set *core.StrimziPodSet) string {
 	switch {
 	case set.DeletionTimestamp != nil:
 		return "StrimziPodSet " + set.Name + " is being deleted"
@@ -38,21 +38,21 @@ func whyIdle(set *podset.StrimziPodSet) string {
 		return "StrimziPodSet " + set.Name +
 			" is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate " +
 			"the set with " +
-			podset.AnnotationRolledBy + "=" + podset.RolledByRoller
+			core.AnnotationRolledBy + "=" + core.RolledByRoller
 	}
 	return ""
 }
 
 // strimzis reports whether Strimzi's cluster operator restarts the pods of a set: it manages the set, and no annotation leaves the restarts
 // to the roller.
-func strimzis(set *podset.StrimziPodSet) bool {
-	return set.Labels[podset.LabelManagedBy] == podset.ManagedByStrimzi && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller
+func strimzis(set *core.StrimziPodSet) bool {
+	return set.Labels[core.LabelManagedBy] == core.ManagedByStrimzi && set.Annotations[core.AnnotationRolledBy] != core.RolledByRoller
 }
 
 // ExcludedBy returns the set of a Kafka cluster that excludes the whole cluster from the roller, and why; nil and empty if none does. If
 // the settings do not name the cluster, each of its sets with nodes must be annotated (docs/decisions/who-rolls.md). Sets without nodes of
 // Kafka do not count.
-func ExcludedBy(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPodSet, why string) {
+func ExcludedBy(sets []core.StrimziPodSet, named bool) (set *core.StrimziPodSet, why string) {
 	for i := range sets {
 		set := &sets[i]
 		if nodes, err := DesiredNodes(set); err == nil && len(nodes) == 0 {
@@ -61,7 +61,7 @@ func ExcludedBy(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPod
 		switch {
 		case strimzis(set):
 			return set, whyIdle(set)
-		case !named && set.Annotations[podset.AnnotationRolledBy] != podset.RolledByRoller:
+		case !named && set.Annotations[core.AnnotationRolledBy] != core.RolledByRoller:
 			return set, notRolled(set.Name)
 		}
 	}
@@ -70,12 +70,12 @@ func ExcludedBy(sets []podset.StrimziPodSet, named bool) (set *podset.StrimziPod
 
 // notRolled explains why the roller leaves alone a set of a Kafka cluster that its settings do not name.
 func notRolled(set string) string {
-	return "StrimziPodSet " + set + " is not annotated with " + podset.AnnotationRolledBy + "=" + podset.RolledByRoller +
+	return "StrimziPodSet " + set + " is not annotated with " + core.AnnotationRolledBy + "=" + core.RolledByRoller +
 		", so the roller assumes that something else restarts its pods"
 }
 
 // neverRead explains why the roller leaves alone the sets of all Kubernetes clusters.
 func neverRead(place string) string {
-	return "whether the StrimziPodSets in cluster " + name(place) + " are annotated with " + podset.AnnotationRolledBy + "=" +
-		podset.RolledByRoller + " is unknown: the roller has not been able to read them since it started"
+	return "whether the StrimziPodSets in cluster " + name(place) + " are annotated with " + core.AnnotationRolledBy + "=" +
+		core.RolledByRoller + " is unknown: the roller has not been able to read them since it started"
 }

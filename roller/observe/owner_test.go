@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -28,21 +28,21 @@ import (
 func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*podset.StrimziPodSet)
+		change func(*core.StrimziPodSet)
 		want   string
 	}{
-		{"followed", func(*podset.StrimziPodSet) {}, ""},
-		{"paused", func(s *podset.StrimziPodSet) {
+		{"followed", func(*core.StrimziPodSet) {}, ""},
+		{"paused", func(s *core.StrimziPodSet) {
 			s.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "true"}
 		}, "StrimziPodSet my-cluster-kafka is annotated with strimzi.io/pause-reconciliation, so its pods are not recreated"},
-		{"not paused", func(s *podset.StrimziPodSet) {
+		{"not paused", func(s *core.StrimziPodSet) {
 			s.Annotations = map[string]string{v1.AnnotationPauseReconciliation: "false"}
 		}, ""},
-		{"Strimzi's", func(s *podset.StrimziPodSet) { s.Labels[podset.LabelManagedBy] = podset.ManagedByStrimzi },
+		{"Strimzi's", func(s *core.StrimziPodSet) { s.Labels[core.LabelManagedBy] = core.ManagedByStrimzi },
 			"StrimziPodSet my-cluster-kafka is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, " +
 				"pause its Kafka and annotate the set with " +
 				"kafka-operators.io/rolled-by=roller"},
-		{"deleted", func(s *podset.StrimziPodSet) {
+		{"deleted", func(s *core.StrimziPodSet) {
 			now := metav1.Now()
 			s.DeletionTimestamp, s.Finalizers = &now, []string{"example.com/late"}
 		}, "StrimziPodSet my-cluster-kafka is being deleted"},
@@ -51,11 +51,11 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 			g := NewWithT(t)
 			scheme := runtime.NewScheme()
 			g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
-			g.Expect(podset.AddToScheme(scheme)).To(Succeed())
-			made := &podset.StrimziPodSet{
+			g.Expect(core.AddToScheme(scheme)).To(Succeed())
+			made := &core.StrimziPodSet{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
 					Labels: map[string]string{v1.LabelCluster: "my-cluster"}},
-				Spec: &podset.StrimziPodSetSpec{},
+				Spec: &core.StrimziPodSetSpec{},
 			}
 			g.Expect(made.SetDesiredPods([]corev1.Pod{pod(0)})).To(Succeed())
 			c.change(made)
@@ -73,28 +73,28 @@ func TestASetWhosePodsAreNotMadeAnew(t *testing.T) {
 
 // Two controllers that restart pods of one Kafka cluster do not know of each other's restarts (docs/decisions/who-rolls.md).
 func TestWhoIsLeftAlone(t *testing.T) {
-	made := func(name string, labels, annotations map[string]string, pods ...corev1.Pod) podset.StrimziPodSet {
-		set := podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels, Annotations: annotations}}
+	made := func(name string, labels, annotations map[string]string, pods ...corev1.Pod) core.StrimziPodSet {
+		set := core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels, Annotations: annotations}}
 		NewWithT(t).Expect(set.SetDesiredPods(pods)).To(Succeed())
 		return set
 	}
 	connect := pod(0)
 	connect.Labels = nil
-	ours := map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
-	strimzi := map[string]string{podset.LabelManagedBy: podset.ManagedByStrimzi}
+	ours := map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
+	strimzi := map[string]string{core.LabelManagedBy: core.ManagedByStrimzi}
 	for _, c := range []struct {
 		name           string
-		sets           []podset.StrimziPodSet
+		sets           []core.StrimziPodSet
 		named, unnamed string // the sets that keep the roller from working
 	}{
 		{"nobody's", nil, "", ""},
-		{"annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, ours, pod(1))}, "", ""},
-		{"one is not annotated", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, nil, pod(1))}, "", "b"},
-		{"annotated with something else", []podset.StrimziPodSet{made("a", nil, map[string]string{podset.AnnotationRolledBy: "me"},
+		{"annotated", []core.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, ours, pod(1))}, "", ""},
+		{"one is not annotated", []core.StrimziPodSet{made("a", nil, ours, pod(0)), made("b", nil, nil, pod(1))}, "", "b"},
+		{"annotated with something else", []core.StrimziPodSet{made("a", nil, map[string]string{core.AnnotationRolledBy: "me"},
 			pod(0))}, "", "a"},
-		{"without nodes", []podset.StrimziPodSet{made("a", nil, ours, pod(0)), made("connect", strimzi, nil, connect)}, "", ""},
-		{"Strimzi's", []podset.StrimziPodSet{made("a", strimzi, nil, pod(0))}, "a", "a"},
-		{"Strimzi's, left to the roller", []podset.StrimziPodSet{made("a", strimzi, ours, pod(0))}, "", ""},
+		{"without nodes", []core.StrimziPodSet{made("a", nil, ours, pod(0)), made("connect", strimzi, nil, connect)}, "", ""},
+		{"Strimzi's", []core.StrimziPodSet{made("a", strimzi, nil, pod(0))}, "a", "a"},
+		{"Strimzi's, left to the roller", []core.StrimziPodSet{made("a", strimzi, ours, pod(0))}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -170,7 +170,7 @@ func TestAPlaceWhoseOperatorRecreatesNoPods(t *testing.T) {
 				r.Expect(r.k8s.Create(t.Context(), c.lease.DeepCopy())).To(Succeed())
 			}
 			set := r.adopt(0)
-			set.Annotations[podset.AnnotationAgentNamespace] = c.named
+			set.Annotations[core.AnnotationAgentNamespace] = c.named
 			r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 			reader := interceptor.NewClient(r.k8s.(client.WithWatch), c.funcs)
 			r.observer.Sources = func() []observe.Source { return []observe.Source{{ID: c.place, Reader: reader}} }
@@ -245,7 +245,7 @@ func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	r.Expect(foreign()).To(BeEmpty(), "the cluster was named")
 	r.observer.Unnamed = true
 	r.Expect(foreign()).To(ContainSubstring("is not annotated with kafka-operators.io/rolled-by=roller"))
-	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 	r.Expect(foreign()).To(BeEmpty())
 }
@@ -264,12 +264,12 @@ func TestAKubernetesClusterThatWasNeverRead(t *testing.T) {
 	r.observer.Unnamed = true
 	r.Expect(foreign()).To(Equal("whether the StrimziPodSets in cluster east are annotated with kafka-operators.io/rolled-by=roller is " +
 		"unknown: the roller has not been able to read them since it started"))
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	r.Expect(r.k8s.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "my-cluster-kafka"}, set)).To(Succeed())
-	set.Labels[podset.LabelManagedBy] = podset.ManagedByClusterOperator
+	set.Labels[core.LabelManagedBy] = core.ManagedByClusterOperator
 	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 	r.Expect(foreign()).To(BeEmpty(), "the cluster operator leaves all its sets to the roller")
-	delete(set.Labels, podset.LabelManagedBy)
+	delete(set.Labels, core.LabelManagedBy)
 	r.Expect(r.k8s.Update(t.Context(), set)).To(Succeed())
 	east.is = false
 	r.Expect(foreign()).To(BeEmpty())
@@ -291,10 +291,10 @@ func (l *gone) List(ctx context.Context, list client.ObjectList, options ...clie
 }
 
 // adopt creates a StrimziPodSet that is left to the roller and owns the pod of a node.
-func (r *reading) adopt(id int) *podset.StrimziPodSet {
-	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
+func (r *reading) adopt(id int) *core.StrimziPodSet {
+	set := &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka", UID: "set",
 		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
-	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 	r.Expect(set.SetDesiredPods([]corev1.Pod{pod(id)})).To(Succeed())
 	r.Expect(r.k8s.Create(r.t.Context(), set)).To(Succeed())
 	yes := true

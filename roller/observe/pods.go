@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // readinessGates is the kubelet's reason for a pod that is unready because of a condition that is none of its containers'.
@@ -52,7 +52,7 @@ func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 // kafkaStatus returns the status of Kafka's container; nil if the pod has none.
 func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
-		if c := &pod.Status.ContainerStatuses[i]; c.Name == podset.ContainerKafka {
+		if c := &pod.Status.ContainerStatuses[i]; c.Name == core.ContainerKafka {
 			return c
 		}
 	}
@@ -63,7 +63,7 @@ func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 func sidecar(pod *corev1.Pod) string {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for _, c := range statuses {
-			if c.Name != podset.ContainerKafka && c.State.Waiting != nil && slices.Contains(stuckAtOnce, c.State.Waiting.Reason) {
+			if c.Name != core.ContainerKafka && c.State.Waiting != nil && slices.Contains(stuckAtOnce, c.State.Waiting.Reason) {
 				return "its container " + c.Name + " does not run: " + c.State.Waiting.Reason
 			}
 		}

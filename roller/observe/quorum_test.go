@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -127,9 +127,9 @@ func TestWhoAsksForAManualRollingUpdate(t *testing.T) {
 	asking := set(pod(1), pod(2))
 	asking.Manual = true
 	other := observe.PodSet{Name: "my-cluster-others", UID: "others", Pods: []corev1.Pod{pod(3), pod(4)}}
-	pods := []corev1.Pod{pod(1), pod(2, annotated(podset.AnnotationManualRollingUpdate, "true")), pod(3),
-		pod(4, annotated(podset.AnnotationManualRollingUpdate, "true"))}
-	pods = append(pods, pod(5, annotated(podset.AnnotationManualRollingUpdate, "yes")))
+	pods := []corev1.Pod{pod(1), pod(2, annotated(core.AnnotationManualRollingUpdate, "true")), pod(3),
+		pod(4, annotated(core.AnnotationManualRollingUpdate, "true"))}
+	pods = append(pods, pod(5, annotated(core.AnnotationManualRollingUpdate, "yes")))
 	var why []string
 	for _, n := range observe.Assemble(seen(observe.Place{Pods: pods, Sets: []observe.PodSet{asking, other}})).Nodes {
 		why = append(why, roller.Reasons(n.Requests))

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
@@ -38,7 +38,7 @@ func newReading(t *testing.T, recall time.Duration) *reading {
 	r.admin = r.kafka.Client("", nil)
 	scheme := runtime.NewScheme()
 	r.Expect(corev1.AddToScheme(scheme)).To(Succeed())
-	r.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	r.Expect(core.AddToScheme(scheme)).To(Succeed())
 	builder := fake.NewClientBuilder().WithScheme(scheme)
 	for id := range 3 {
 		p := pod(id)

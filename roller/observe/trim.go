@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // Trim removes the fields of pods, StrimziPodSets and ConfigMaps that an observation does not read. It is a transform of caches: the
@@ -17,13 +17,13 @@ func Trim(object any) (any, error) {
 	case *corev1.Pod:
 		pod := trimmedPod(o)
 		return &pod, nil
-	case *podset.StrimziPodSet:
+	case *core.StrimziPodSet:
 		o.ManagedFields = nil
 		return o, trimSpec(o)
 	case *corev1.ConfigMap:
 		o.ManagedFields, o.BinaryData = nil, nil
 		data := map[string]string{}
-		for _, key := range []string{podset.ConfigMapServerConfig, podset.ConfigMapClusterID} {
+		for _, key := range []string{core.ConfigMapServerConfig, core.ConfigMapClusterID} {
 			if text, ok := o.Data[key]; ok {
 				data[key] = text
 			}
@@ -46,7 +46,7 @@ func trimmedPod(in *corev1.Pod) corev1.Pod {
 }
 
 // trimSpec keeps names, labels and annotations of the pods in the spec. An entry that is no pod stays, and is an error for readers.
-func trimSpec(set *podset.StrimziPodSet) error {
+func trimSpec(set *core.StrimziPodSet) error {
 	if set.Spec == nil {
 		return nil
 	}

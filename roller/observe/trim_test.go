@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -31,15 +31,15 @@ func TestTrimmedObjectsAreReadAsWhole(t *testing.T) {
 	live.Namespace, live.Labels[v1.LabelCluster] = "ns", "my-cluster"
 	live.Spec.Containers = []corev1.Container{{Name: "kafka", Command: []string{bulk}}}
 	desired := live
-	desired.Annotations = map[string]string{podset.AnnotationRevision: "r2", podset.AnnotationHold: "true"}
-	set := &podset.StrimziPodSet{ObjectMeta: metadata("my-cluster-kafka")}
+	desired.Annotations = map[string]string{core.AnnotationRevision: "r2", core.AnnotationHold: "true"}
+	set := &core.StrimziPodSet{ObjectMeta: metadata("my-cluster-kafka")}
 	g.Expect(set.SetDesiredPods([]corev1.Pod{desired})).To(Succeed())
 	config := &corev1.ConfigMap{ObjectMeta: metadata(live.Name),
 		Data: map[string]string{"server.config": "a=b", "cluster.id": "id\n", "log4j2.properties": bulk}}
 
 	scheme := runtime.NewScheme()
 	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
-	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	g.Expect(core.AddToScheme(scheme)).To(Succeed())
 	whole, trimmed := fake.NewClientBuilder().WithScheme(scheme), fake.NewClientBuilder().WithScheme(scheme)
 	for _, object := range []client.Object{&live, set, config} {
 		whole.WithObjects(object.DeepCopyObject().(client.Object))
@@ -63,14 +63,14 @@ func TestAnAnnotatedSetThatIsMarkedAsksForNothing(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
 	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
-	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	g.Expect(core.AddToScheme(scheme)).To(Succeed())
 	for _, marked := range []bool{false, true} {
-		set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+		set := &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "my-cluster-kafka", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
-			Annotations: map[string]string{podset.AnnotationManualRollingUpdate: "true"},
+			Annotations: map[string]string{core.AnnotationManualRollingUpdate: "true"},
 		}}
 		if marked {
-			set.Annotations[podset.AnnotationRolledBy] = podset.RolledByRoller
+			set.Annotations[core.AnnotationRolledBy] = core.RolledByRoller
 		}
 		place := observe.ReadPlace(t.Context(), "", fake.NewClientBuilder().WithScheme(scheme).WithObjects(set).Build(), "ns", "my-cluster")
 		g.Expect(place.Err).NotTo(HaveOccurred())
@@ -83,10 +83,10 @@ func TestACopyOfASetIsNotRead(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
 	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
-	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	g.Expect(core.AddToScheme(scheme)).To(Succeed())
 	var sets []client.Object
 	for _, name := range []string{"my-cluster-kafka", "copy"} {
-		sets = append(sets, &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+		sets = append(sets, &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: name, Labels: map[string]string{v1.LabelCluster: "my-cluster"},
 			Annotations: map[string]string{ownership.MarkSelf: "StrimziPodSet/ns/my-cluster-kafka"},
 		}})

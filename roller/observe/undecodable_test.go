@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
@@ -28,18 +28,18 @@ func TestASetThatCannotBeDecodedIsUnknown(t *testing.T) {
 		{`{"spec":{"selector":{},"pods":[]},"status":{"pods":3000000000}}`, ""},
 	} {
 		g := NewWithT(t)
-		var set podset.StrimziPodSet
+		var set core.StrimziPodSet
 		g.Expect(json.Unmarshal([]byte(tc.set), &set)).To(Succeed())
 		g.Expect(set.Invalid).NotTo(BeEmpty())
 		set.ObjectMeta = metav1.ObjectMeta{Namespace: "ns", Name: "c-pool", Labels: map[string]string{v1.LabelCluster: "c"}}
 		scheme := runtime.NewScheme()
 		g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
-		g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+		g.Expect(core.AddToScheme(scheme)).To(Succeed())
 		cache := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-				if sets, is := list.(*podset.StrimziPodSetList); is {
+				if sets, is := list.(*core.StrimziPodSetList); is {
 					trimmed, err := observe.Trim(&set)
-					sets.Items = []podset.StrimziPodSet{*trimmed.(*podset.StrimziPodSet)}
+					sets.Items = []core.StrimziPodSet{*trimmed.(*core.StrimziPodSet)}
 					return err
 				}
 				return c.List(ctx, list, options...)

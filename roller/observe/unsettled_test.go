@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/brokerconfig"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -20,7 +20,7 @@ func TestTheConfigMapIsNotTheOneThatTheSetNames(t *testing.T) {
 		properties map[string]string
 		why        string
 	}{
-		{"the one", podset.ConfigHash(text), map[string]string{"my-cluster-kafka-3": text}, ""},
+		{"the one", core.ConfigHash(text), map[string]string{"my-cluster-kafka-3": text}, ""},
 		{"nobody says which one", "", map[string]string{"my-cluster-kafka-3": text}, ""},
 		{"another one", "01234567", map[string]string{"my-cluster-kafka-3": text},
 			"expects hash 01234567: one of the two is not written yet"},
@@ -28,11 +28,11 @@ func TestTheConfigMapIsNotTheOneThatTheSetNames(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
-			desired := pod(3, annotated(podset.AnnotationRevision, "r2"))
+			desired := pod(3, annotated(core.AnnotationRevision, "r2"))
 			if c.hash != "" {
-				desired.Annotations[podset.AnnotationConfigHash] = c.hash
+				desired.Annotations[core.AnnotationConfigHash] = c.hash
 			}
-			live := pod(3, annotated(podset.AnnotationManualRollingUpdate, "true"))
+			live := pod(3, annotated(core.AnnotationManualRollingUpdate, "true"))
 			s := seen(observe.Place{Pods: []corev1.Pod{live}, Sets: []observe.PodSet{set(desired)}, Properties: c.properties})
 			s.Kafka.Nodes[3] = observe.NodeAnswer{Answers: true, Live: roller.Known(map[string]brokerconfig.Entry{"num.io.threads": {Value: "8"}})}
 			snapshot := observe.Assemble(s)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
 	"github.com/kafka-operators/kafka-operators/operator/health"
@@ -52,7 +52,7 @@ func awaitKinds(ctx context.Context, config *rest.Config, o options.Options, log
 
 // kindsOf returns the kinds that are watched.
 func kindsOf(o options.Options) []schema.GroupVersionKind {
-	kinds := []schema.GroupVersionKind{podset.GroupVersion.WithKind("StrimziPodSet")}
+	kinds := []schema.GroupVersionKind{core.GroupVersion.WithKind("StrimziPodSet")}
 	if !o.PodSetsOnly {
 		kinds = append(kinds, v1.GroupVersion.WithKind("Kafka"), v1.GroupVersion.WithKind("KafkaNodePool"))
 	}

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -338,7 +338,7 @@ func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.
 	}
 	return fmt.Sprintf("If it has data of this Kafka, adopt it by the labels %s: %s, %s: %s and app.kubernetes.io/managed-by: %s and the "+
 		"annotation %s with the cluster.id in meta.properties of its data, which must be .status.clusterId of the Kafka (%s). Otherwise, %s",
-		v1.LabelCluster, a.Kafka, podset.LabelPoolName, wanted.GetLabels()[podset.LabelPoolName], model.ManagedBy, model.AnnotationClusterID,
+		v1.LabelCluster, a.Kafka, core.LabelPoolName, wanted.GetLabels()[core.LabelPoolName], model.ManagedBy, model.AnnotationClusterID,
 		a.ClusterID, otherwise)
 }
 

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
@@ -29,7 +29,7 @@ func TestAdditionsAreTakenAway(t *testing.T) {
 	w.create(objects...)
 	w.passesUntilQuiet()
 	pod := func(change func(*corev1.Pod)) func(client.Object) {
-		return editOf(func(o *podset.StrimziPodSet) { o.Spec.Pods[0].Raw = edited(t, o.Spec.Pods[0].Raw, change) })
+		return editOf(func(o *core.StrimziPodSet) { o.Spec.Pods[0].Raw = edited(t, o.Spec.Pods[0].Raw, change) })
 	}
 	policy := func(change func(*networkingv1.NetworkPolicySpec)) func(client.Object) {
 		return editOf(func(o *networkingv1.NetworkPolicy) { change(&o.Spec) })

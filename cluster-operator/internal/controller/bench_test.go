@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -77,12 +77,12 @@ func BenchmarkPass(b *testing.B) {
 		}
 		s.objects[kind][client.ObjectKeyFromObject(o)] = o
 	}
-	var sets podset.StrimziPodSetList
+	var sets core.StrimziPodSetList
 	h.must(h.k8s.List(b.Context(), &sets))
 	for i := range sets.Items {
 		set := &sets.Items[i]
 		n := int32(len(set.Spec.Pods))
-		set.Status = podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+		set.Status = core.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
 		h.must(h.k8s.Status().Update(b.Context(), set))
 		pods, err := set.DesiredPods()
 		h.must(err)

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -107,7 +107,7 @@ func (p *pass) isGoneForGood(b kafka.Node) bool {
 		return false
 	}
 	return !slices.ContainsFunc(p.nodePods(), func(pod *corev1.Pod) bool {
-		return pod.Labels[podset.LabelBrokerRole] != "false" && strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID))
+		return pod.Labels[core.LabelBrokerRole] != "false" && strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID))
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -100,12 +100,12 @@ func TestAKafkaDoesNotWaitForOthers(t *testing.T) {
 // nodesRun updates the statuses of all StrimziPodSets as if their nodes ran.
 func (w *world) nodesRun(g Gomega) {
 	for _, o := range w.everything() {
-		set, is := o.(*podset.StrimziPodSet)
+		set, is := o.(*core.StrimziPodSet)
 		if !is {
 			continue
 		}
 		n := int32(len(set.Spec.Pods))
-		next := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+		next := core.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
 		if jsonText(set.Status) != jsonText(next) {
 			set.Status = next
 			g.Expect(client.IgnoreNotFound(w.k8s.Status().Update(w.t.Context(), set))).To(Succeed())

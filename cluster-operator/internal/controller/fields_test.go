@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -176,7 +176,7 @@ func (h *history) visible() map[string]string {
 		case *v1.KafkaNodePool:
 			o.Status.ObservedGeneration = 0
 			content = withoutTimes(o.Status, o.Status.Conditions)
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			for _, pod := range h.podsOf(o) {
 				delete(pod.Annotations, model.AnnotationInputs)
 				all[key.Name+"/"+pod.Name] = jsonText(pod)

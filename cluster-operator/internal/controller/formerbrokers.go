@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -33,7 +33,7 @@ func (p *pass) holdFormerBrokers(ctx context.Context) error {
 				continue
 			}
 			why := kept[l.Node.ID]
-			if why == "" && pod.Annotations[podset.AnnotationHold] != model.HoldFormerBroker || !s.controls(pod) {
+			if why == "" && pod.Annotations[core.AnnotationHold] != model.HoldFormerBroker || !s.controls(pod) {
 				continue
 			}
 			if why != "" {
@@ -50,12 +50,12 @@ func (p *pass) holdFormerBrokers(ctx context.Context) error {
 
 // holdFormerBroker sets the hold of a former broker, unless its user did, or removes it.
 func (s *site) holdFormerBroker(ctx context.Context, pod *corev1.Pod, hold bool) error {
-	if _, held := podset.HoldReason(pod.Annotations); hold && held {
+	if _, held := core.HoldReason(pod.Annotations); hold && held {
 		return nil
 	}
 	changed := pod.DeepCopy()
-	if delete(changed.Annotations, podset.AnnotationHold); hold {
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, podset.AnnotationHold, model.HoldFormerBroker)
+	if delete(changed.Annotations, core.AnnotationHold); hold {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, core.AnnotationHold, model.HoldFormerBroker)
 	}
 	key := facts.Key{Kind: "Pod", Name: pod.Name}
 	if err := s.patch(ctx, key, pod, changed); err != nil {
@@ -100,5 +100,5 @@ func (p *pass) whyFormerBrokersRun(ctx context.Context) map[int32]string {
 
 // isFormerBroker reports whether a node runs as a broker, and is to be none when it is restarted.
 func isFormerBroker(running *corev1.Pod, listed topology.Node) bool {
-	return running != nil && running.DeletionTimestamp == nil && running.Labels[podset.LabelBrokerRole] != "false" && !listed.Roles.Broker
+	return running != nil && running.DeletionTimestamp == nil && running.Labels[core.LabelBrokerRole] != "false" && !listed.Roles.Broker
 }

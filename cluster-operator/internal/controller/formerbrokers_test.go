@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -31,7 +31,7 @@ func TestAFormerBrokerIsNotRestartedWhileItHoldsReplicas(t *testing.T) {
 		w.brokers.replicas = map[int32]int{2: 1}
 		w.change("both", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleController} })
 		w.reconcile()
-		w.Expect(w.pods("both")[name].Labels).To(HaveKeyWithValue(podset.LabelBrokerRole, "false"))
+		w.Expect(w.pods("both")[name].Labels).To(HaveKeyWithValue(core.LabelBrokerRole, "false"))
 		w.reconcile()
 		w.Expect(w.holdOf(name)).To(BeEmpty())
 		w.brokers.replicas = map[int32]int{0: 1, 2: 1}
@@ -115,7 +115,7 @@ func TestAFormerBrokerIsNotRestartedWhileItHoldsReplicas(t *testing.T) {
 		w := begin(t)
 		pod := &corev1.Pod{}
 		w.get(pod, name)
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, podset.AnnotationHold, "ann replaces a disk")
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, core.AnnotationHold, "ann replaces a disk")
 		w.Expect(w.k8s.Update(t.Context(), pod)).To(Succeed())
 		w.reconcile()
 		w.Expect(w.holdOf(name)).To(Equal("ann replaces a disk"))
@@ -132,7 +132,7 @@ func (w *world) adopt(pool string) {
 	for name := range w.pods(pool) {
 		pod := &corev1.Pod{}
 		w.get(pod, name)
-		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, core.GroupVersion.WithKind("StrimziPodSet"))}
 		w.Expect(w.k8s.Update(w.t.Context(), pod)).To(Succeed())
 	}
 }
@@ -142,12 +142,12 @@ func (w *world) holdOf(name string) string {
 	w.t.Helper()
 	pod := &corev1.Pod{}
 	w.get(pod, name)
-	return pod.Annotations[podset.AnnotationHold]
+	return pod.Annotations[core.AnnotationHold]
 }
 
 func TestWhoIsAFormerBroker(t *testing.T) {
 	runs := func(role string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{podset.LabelBrokerRole: role}}}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{core.LabelBrokerRole: role}}}
 	}
 	ends := runs("true")
 	ends.DeletionTimestamp = &metav1.Time{}

@@ -27,7 +27,7 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
@@ -100,7 +100,7 @@ var drifts = []drift{
 	{kind: "Deployment", name: "my-cluster-entity-operator",
 		edit: editOf(func(o *appsv1.Deployment) { o.Spec.Template.Spec.Containers[0].Image = "other" })},
 	{kind: "StrimziPodSet", name: "my-cluster-brokers", others: "my-cluster-controllers",
-		edit: editOf(func(o *podset.StrimziPodSet) {
+		edit: editOf(func(o *core.StrimziPodSet) {
 			o.Spec.Pods[0].Raw = []byte(strings.Replace(string(o.Spec.Pods[0].Raw), "kafka:4.3.1", "other:1", 1))
 		})},
 	// A volume has no owner, because it outlives its Kafka. Without its labels, it can't be attributed to one.
@@ -110,7 +110,7 @@ var drifts = []drift{
 }
 
 var (
-	relabel     = func(o client.Object) { o.SetLabels(with(o.GetLabels(), podset.LabelName, "other")) }
+	relabel     = func(o client.Object) { o.SetLabels(with(o.GetLabels(), core.LabelName, "other")) }
 	editIngress = editOf(func(o *networkingv1.Ingress) { o.Spec.Rules[0].Host = "other.example.com" })
 	editPolicy  = editOf(func(o *networkingv1.NetworkPolicy) { o.Spec.Ingress = nil })
 	editRole    = editOf(func(o *rbacv1.Role) { o.Rules = nil })
@@ -346,9 +346,9 @@ func (w *world) surroundings(g Gomega) {
 	for _, o := range w.all() {
 		before := copied(o)
 		switch o := o.(type) {
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			n := int32(len(o.Spec.Pods))
-			o.Status = podset.StrimziPodSetStatus{ObservedGeneration: o.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+			o.Status = core.StrimziPodSetStatus{ObservedGeneration: o.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
 		case *appsv1.Deployment:
 			o.Status = appsv1.DeploymentStatus{ObservedGeneration: o.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1,
 				AvailableReplicas: 1}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
@@ -47,7 +47,7 @@ func (h *conversion) watch(s *apiServer, do func(s *apiServer, key facts.Key, be
 // controllerStarts notes with which address a controller starts. Without a legible ConfigMap its pod waits for one.
 func (h *conversion) controllerStarts(s *apiServer, key facts.Key, before, after client.Object) {
 	pod, is := after.(*corev1.Pod)
-	if !is || before != nil || pod.Labels[podset.LabelControllerRole] != "true" {
+	if !is || before != nil || pod.Labels[core.LabelControllerRole] != "true" {
 		return
 	}
 	config, _ := s.objects[facts.Key{Kind: "ConfigMap", Name: key.Name}].object().(*corev1.ConfigMap)
@@ -58,7 +58,7 @@ func (h *conversion) controllerStarts(s *apiServer, key facts.Key, before, after
 // judgeFirst checks that no broker in another Kubernetes cluster is listed before all controllers were started with addresses that it
 // reaches: the active controller tells brokers its address.
 func (h *conversion) judgeFirst(s *apiServer, _ facts.Key, _, after client.Object) {
-	set, is := after.(*podset.StrimziPodSet)
+	set, is := after.(*core.StrimziPodSet)
 	if !is || h.elsewhere || len(set.Spec.Pods) == 0 {
 		return
 	}
@@ -222,7 +222,7 @@ func (h *conversion) play(steps int) {
 func withRevisions(t testing.TB, all objects) objects {
 	all = maps.Clone(all)
 	for _, o := range all {
-		set, is := o.object().(*podset.StrimziPodSet)
+		set, is := o.object().(*core.StrimziPodSet)
 		if !is {
 			continue
 		}
@@ -230,7 +230,7 @@ func withRevisions(t testing.TB, all objects) objects {
 			key := facts.Key{Kind: "Pod", Name: listed.Name}
 			if pod := all[key]; pod != nil {
 				changed := copied(pod.Object)
-				changed.SetAnnotations(with(changed.GetAnnotations(), podset.AnnotationRevision, podset.Revision(&listed)))
+				changed.SetAnnotations(with(changed.GetAnnotations(), core.AnnotationRevision, core.Revision(&listed)))
 				all[key] = &stored{changed, pod.applied}
 			}
 		}
@@ -281,7 +281,7 @@ func TestTheFirstBrokersElsewhereWaitForControllers(t *testing.T) {
 	for name, meanwhile := range map[string]func(*conversion){
 		"somebody else writes the set at the same time": func(h *conversion) {
 			h.window = func(_ *apiServer, key facts.Key) {
-				if set, is := h.object(key).(*podset.StrimziPodSet); is && addressed(h)() {
+				if set, is := h.object(key).(*core.StrimziPodSet); is && addressed(h)() {
 					set = set.DeepCopy()
 					set.Annotations = with(set.Annotations, "example.com/theirs", "")
 					h.must(h.k8s.Update(h.t.Context(), set))

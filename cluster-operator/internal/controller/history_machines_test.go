@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
@@ -22,7 +22,7 @@ func (h *history) machineFor(pod string) string {
 	if h.target != nil {
 		return "node" // the one of each Kubernetes cluster of a stretched Kafka
 	}
-	id, _ := podset.NodeID(pod)
+	id, _ := core.NodeID(pod)
 	for range machines {
 		if machine := machines[int(id)%len(machines)]; machine != h.gone {
 			return machine

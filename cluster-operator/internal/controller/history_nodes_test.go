@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -30,12 +30,12 @@ func (h *history) runPods(s *apiServer, percent int) {
 	k8s := s.client()
 	listed := map[string]bool{}
 	for _, key := range sortedKeys(s.objects) {
-		set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+		set, ok := s.objects[key].object().(*core.StrimziPodSet)
 		if !ok || h.foreign[s][key] != nil {
 			continue
 		}
 		n := int32(len(set.Spec.Pods))
-		status := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n}
+		status := core.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n}
 		for _, raw := range set.Spec.Pods {
 			pod := &corev1.Pod{}
 			h.must(json.Unmarshal(raw.Raw, pod))
@@ -44,7 +44,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 			if live != nil && live.GetDeletionTimestamp() != nil {
 				continue // its machine is gone, so nobody knows whether it ended
 			}
-			outdated := live != nil && live.GetAnnotations()[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision]
+			outdated := live != nil && live.GetAnnotations()[core.AnnotationRevision] != pod.Annotations[core.AnnotationRevision]
 			if (live == nil || outdated) && h.rand.Intn(100) >= percent {
 				continue
 			}
@@ -91,7 +91,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 // checks that the pod has both the volume with the log and the volume that the log moves to.
 func (h *history) startController(s *apiServer, pod *corev1.Pod) {
 	config, ok := s.objects[facts.Key{Kind: "ConfigMap", Name: pod.Name}].object().(*corev1.ConfigMap)
-	if !ok || pod.Labels[podset.LabelControllerRole] != "true" || h.target != nil {
+	if !ok || pod.Labels[core.LabelControllerRole] != "true" || h.target != nil {
 		return
 	}
 	was, mounted := h.logs[pod.Name], map[string]string{}
@@ -295,8 +295,8 @@ func (h *history) replaceKey() string {
 func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client.Object) {
 	h.t.Helper()
 	switch was := before.(type) {
-	case *podset.StrimziPodSet:
-		if is, ok := after.(*podset.StrimziPodSet); ok {
+	case *core.StrimziPodSet:
+		if is, ok := after.(*core.StrimziPodSet); ok {
 			h.judgeMounts(was, is)
 		}
 	case *corev1.PersistentVolumeClaim:
@@ -318,7 +318,7 @@ func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client
 }
 
 // judgeMounts checks that each volume that a broker loses holds no replicas at that time.
-func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
+func (h *history) judgeMounts(before, after *core.StrimziPodSet) {
 	h.t.Helper()
 	stays := map[string][]string{}
 	for _, pod := range h.podsOf(after) {
@@ -326,10 +326,10 @@ func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
 	}
 	for _, pod := range h.podsOf(before) {
 		now, listed := stays[pod.Name]
-		if !listed || pod.Labels[podset.LabelBrokerRole] != "true" {
+		if !listed || pod.Labels[core.LabelBrokerRole] != "true" {
 			continue // judgeNodes checks nodes that leave, and a controller fetches its log again
 		}
-		id, ok := podset.NodeID(pod.Name)
+		id, ok := core.NodeID(pod.Name)
 		if !ok {
 			h.failf("pod %s has no node id", pod.Name)
 		}
@@ -350,7 +350,7 @@ func (h *history) judgeMounts(before, after *podset.StrimziPodSet) {
 }
 
 // podsOf returns the pods that a set lists.
-func (h *history) podsOf(set *podset.StrimziPodSet) []*corev1.Pod {
+func (h *history) podsOf(set *core.StrimziPodSet) []*corev1.Pod {
 	h.t.Helper()
 	var pods []*corev1.Pod
 	for _, raw := range set.Spec.Pods {
@@ -384,7 +384,7 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 			if pods = append(pods, o); slices.Contains(claims(o), claim.Name) {
 				h.failf("volume %s in %s is deleted while pod %s runs with it", claim.Name, s.id, key.Name)
 			}
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			if h.foreign[s][key] != nil {
 				continue // runPods creates no pods for it
 			}
@@ -397,7 +397,7 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 		left = left && !slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return strings.HasSuffix(claim.Name, "-"+pod.Name) })
 	}
 	if left {
-		id, ok := podset.NodeID(claim.Name)
+		id, ok := core.NodeID(claim.Name)
 		if !ok {
 			h.failf("volume %s has no node id", claim.Name)
 		}
@@ -406,7 +406,7 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 }
 
 // judgeVersions checks that the Kafka version of each node can read the metadata. The first node formats the metadata.
-func (h *history) judgeVersions(set *podset.StrimziPodSet) {
+func (h *history) judgeVersions(set *core.StrimziPodSet) {
 	h.t.Helper()
 	pods := h.podsOf(set)
 	if !h.formatted && len(pods) > 0 {
@@ -460,9 +460,9 @@ func (h *history) judgePool(pool *v1.KafkaNodePool) {
 		return
 	}
 	key := facts.Key{Kind: "StrimziPodSet", Name: pool.Labels[v1.LabelCluster] + "-" + pool.Name}
-	set, _ := h.k8s.server.objects[key].object().(*podset.StrimziPodSet)
+	set, _ := h.k8s.server.objects[key].object().(*core.StrimziPodSet)
 	if set == nil {
-		set = &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{}}
+		set = &core.StrimziPodSet{Spec: &core.StrimziPodSetSpec{}}
 	}
 	n := int32(len(set.Spec.Pods))
 	if pool.Status.ObservedGeneration == pool.Generation && pool.Spec.Replicas != n {

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -56,7 +56,7 @@ type forgetful struct {
 
 func (f forgetful) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := f.Reader.List(ctx, list, opts...)
-	if sets, is := list.(*podset.StrimziPodSetList); is && err == nil && f.h.quiet {
+	if sets, is := list.(*core.StrimziPodSetList); is && err == nil && f.h.quiet {
 		for i := range sets.Items {
 			for j := range sets.Items[i].Spec.Pods {
 				raw := &sets.Items[i].Spec.Pods[j]

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -61,7 +61,7 @@ func (h *stretched) calm() {
 				continue
 			}
 			if s != h.spare {
-				h.targets[claim.GetLabels()[podset.LabelPoolName]] = s.id
+				h.targets[claim.GetLabels()[core.LabelPoolName]] = s.id
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func (h *stretched) remedy() bool {
 	if strings.HasPrefix(ready.Message, "Clients CA") {
 		name = "my-cluster-clients-ca"
 	}
-	labels := map[string]string{podset.LabelKind: podset.KindKafka, v1.LabelCluster: "my-cluster"}
+	labels := map[string]string{core.LabelKind: core.KindKafka, v1.LabelCluster: "my-cluster"}
 	h.must(c.k8s.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: labels,
 		Annotations: map[string]string{v1.AnnotationForceReplace: "true"}}}))
 	return true
@@ -195,7 +195,7 @@ func (h *stretched) createAgain(message string) {
 	for _, s := range h.servers {
 		for _, key := range sortedKeys(s.objects) {
 			config, ok := s.objects[key].object().(*corev1.ConfigMap)
-			if !ok || config.Labels[podset.LabelPoolName] != name {
+			if !ok || config.Labels[core.LabelPoolName] != name {
 				continue
 			}
 			made := model.RolesIn(config)
@@ -239,7 +239,7 @@ func (h *stretched) deleteVolumesOf(message string) (found bool) {
 	pool, _, _ = strings.Cut(pool, " ")
 	for _, s := range h.servers {
 		for _, key := range sortedKeys(s.objects) {
-			if key.Kind == "PersistentVolumeClaim" && s.objects[key].GetLabels()[podset.LabelPoolName] == pool {
+			if key.Kind == "PersistentVolumeClaim" && s.objects[key].GetLabels()[core.LabelPoolName] == pool {
 				s.terminate(key)
 				found = true
 			}

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -31,19 +31,19 @@ func (h *history) alterRoles() string {
 }
 
 // onHold reports whether the roller must not restart a pod.
-func onHold(set *podset.StrimziPodSet, pod client.Object) bool {
-	_, held := podset.HoldReason(pod.GetAnnotations())
-	_, all := podset.HoldReason(set.Annotations)
+func onHold(set *core.StrimziPodSet, pod client.Object) bool {
+	_, held := core.HoldReason(pod.GetAnnotations())
+	_, all := core.HoldReason(set.Annotations)
 	return held || all
 }
 
 // judgeRestart checks that a broker that is none after its restart holds no replicas.
 func (h *history) judgeRestart(before, after client.Object) {
 	h.t.Helper()
-	if h.judgeMore != nil || !podset.RolesIn(before.GetLabels()).Broker || podset.RolesIn(after.GetLabels()).Broker {
+	if h.judgeMore != nil || !core.RolesIn(before.GetLabels()).Broker || core.RolesIn(after.GetLabels()).Broker {
 		return // the operator may not reach the pods of a stretched Kafka
 	}
-	if id, ok := podset.NodeID(after.GetName()); ok {
+	if id, ok := core.NodeID(after.GetName()); ok {
 		h.judgeLeaves(id)
 	}
 }

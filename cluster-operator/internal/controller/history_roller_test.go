@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
@@ -20,13 +20,13 @@ func configOf(s *apiServer, pod string) string {
 	if !ok {
 		return ""
 	}
-	return podset.ConfigHash(config.Data[podset.ConfigMapServerConfig])
+	return core.ConfigHash(config.Data[core.ConfigMapServerConfig])
 }
 
 // configure changes the configuration of a running pod to the desired one, and reports that, as the roller does.
 func (h *history) configure(s *apiServer, listed *corev1.Pod) {
 	pod, ok := s.objects[facts.Key{Kind: "Pod", Name: listed.Name}].object().(*corev1.Pod)
-	wanted := listed.Annotations[podset.AnnotationConfigHash]
+	wanted := listed.Annotations[core.AnnotationConfigHash]
 	if !ok || configOf(s, listed.Name) != wanted {
 		return // one of the two is not written yet
 	}
@@ -40,9 +40,9 @@ func (h *history) configure(s *apiServer, listed *corev1.Pod) {
 
 // reportConfigured reports in the roller's ConfigMap what a pod runs with, if that is not what it was created with.
 func (h *history) reportConfigured(home *apiServer, kafka *v1.Kafka, pod *corev1.Pod) {
-	key := facts.Key{Kind: "ConfigMap", Name: podset.RollerStatusName(h.name)}
+	key := facts.Key{Kind: "ConfigMap", Name: core.RollerStatusName(h.name)}
 	config, exists := home.objects[key].object().(*corev1.ConfigMap)
-	all := podset.RollerStatusIn(config)
+	all := core.RollerStatusIn(config)
 	if all.ConfigurationOf(pod) == h.configured[pod.UID] {
 		return
 	}
@@ -52,7 +52,7 @@ func (h *history) reportConfigured(home *apiServer, kafka *v1.Kafka, pod *corev1
 	all.Configurations[string(pod.UID)] = h.configured[pod.UID]
 	text, err := json.Marshal(all)
 	h.must(err)
-	data := map[string]string{podset.RollerStatusKey: string(text)}
+	data := map[string]string{core.RollerStatusKey: string(text)}
 	if exists {
 		config = config.DeepCopy()
 		config.Data = data
@@ -60,7 +60,7 @@ func (h *history) reportConfigured(home *apiServer, kafka *v1.Kafka, pod *corev1
 	} else {
 		h.must(home.client().Create(h.t.Context(), &corev1.ConfigMap{Data: data, ObjectMeta: metav1.ObjectMeta{
 			Namespace: historyNamespace, Name: key.Name,
-			Labels:          map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: h.name},
+			Labels:          map[string]string{core.LabelManagedBy: core.ManagedByRoller, v1.LabelCluster: h.name},
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: h.name, UID: kafka.UID}},
 		}}))
 	}
@@ -74,15 +74,15 @@ func (h *history) judgeKafka(s *apiServer, kafka *v1.Kafka) {
 		return
 	}
 	for _, key := range sortedKeys(s.objects) {
-		set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+		set, ok := s.objects[key].object().(*core.StrimziPodSet)
 		if !ok || h.foreign[s][key] != nil {
 			continue
 		}
-		removed := h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: set.Labels[podset.LabelPoolName]},
+		removed := h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: set.Labels[core.LabelPoolName]},
 			&v1.KafkaNodePool{}) != nil
 		for _, listed := range h.podsOf(set) {
 			pod, wanted := s.objects[facts.Key{Kind: "Pod", Name: listed.Name}], configOf(s, listed.Name)
-			if removed && wanted != listed.Annotations[podset.AnnotationConfigHash] {
+			if removed && wanted != listed.Annotations[core.AnnotationConfigHash] {
 				continue // somebody edited it, and the operator knows no other
 			}
 			if pod != nil && h.configured[pod.GetUID()] != wanted {
@@ -103,12 +103,12 @@ func (c credulous) List(ctx context.Context, list client.ObjectList, opts ...cli
 	switch l := list.(type) {
 	case *corev1.PodList:
 		for i := range l.Items {
-			if _, made := l.Items[i].Annotations[podset.AnnotationConfigHash]; made {
-				l.Items[i].Annotations[podset.AnnotationConfigHash] = configOf(c.h.k8s.server, l.Items[i].Name)
+			if _, made := l.Items[i].Annotations[core.AnnotationConfigHash]; made {
+				l.Items[i].Annotations[core.AnnotationConfigHash] = configOf(c.h.k8s.server, l.Items[i].Name)
 			}
 		}
 	case *corev1.ConfigMapList:
-		l.Items = slices.DeleteFunc(l.Items, func(m corev1.ConfigMap) bool { return m.Name == podset.RollerStatusName(c.h.name) })
+		l.Items = slices.DeleteFunc(l.Items, func(m corev1.ConfigMap) bool { return m.Name == core.RollerStatusName(c.h.name) })
 	}
 	return err
 }

@@ -8,14 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
 // setAccident deletes a StrimziPodSet, removes its label, or removes a node from its list. judgeLost judges the operator's next write of
 // the set.
-func (h *history) setAccident(set *podset.StrimziPodSet) string {
+func (h *history) setAccident(set *core.StrimziPodSet) string {
 	if h.lost[set.Name] == nil && len(set.Spec.Pods) > 0 {
 		h.lost[set.Name] = set.DeepCopy()
 	}
@@ -37,7 +37,7 @@ func (h *history) setAccident(set *podset.StrimziPodSet) string {
 }
 
 // namesIn returns the names of the pods that a set lists.
-func (h *history) namesIn(set *podset.StrimziPodSet) []string {
+func (h *history) namesIn(set *core.StrimziPodSet) []string {
 	var names []string
 	for _, pod := range h.podsOf(set) {
 		names = append(names, pod.Name)
@@ -104,7 +104,7 @@ func (h *history) judgeLostNode(pod string) {
 	h.t.Helper()
 	for _, set := range h.lost {
 		if i := slices.Index(h.namesIn(set), pod); i >= 0 {
-			id, _ := podset.NodeID(pod)
+			id, _ := core.NodeID(pod)
 			h.judgeLeaves(id)
 			set.Spec.Pods = slices.Delete(set.Spec.Pods, i, i+1)
 		}
@@ -122,8 +122,8 @@ func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.O
 	if key.Kind != "StrimziPodSet" || lost == nil {
 		return
 	}
-	if set, ok := present.(*podset.StrimziPodSet); ok {
-		if is, ok := after.(*podset.StrimziPodSet); ok && slices.Equal(h.namesIn(set), h.namesIn(is)) {
+	if set, ok := present.(*core.StrimziPodSet); ok {
+		if is, ok := after.(*core.StrimziPodSet); ok && slices.Equal(h.namesIn(set), h.namesIn(is)) {
 			if slices.Equal(h.namesIn(lost), h.namesIn(is)) {
 				delete(h.lost, key.Name) // only its label was lost
 			}
@@ -135,18 +135,18 @@ func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.O
 	h.quiet = false // how the nodes were made went with their set
 	h.judgeNodes(lost, after)
 	h.judgeVolumes(s, key, lost, after)
-	is, written := after.(*podset.StrimziPodSet)
+	is, written := after.(*core.StrimziPodSet)
 	if !written {
 		return
 	}
 	before, now := listedBy(h.t, lost), listedBy(h.t, is)
 	for id, pod := range now {
 		was, existed := before[id]
-		if existed && was.Labels[podset.LabelControllerRole] != pod.Labels[podset.LabelControllerRole] {
-			h.failf("node %d is a voter: %q before its set was lost, and %q after", id, was.Labels[podset.LabelControllerRole],
-				pod.Labels[podset.LabelControllerRole])
+		if existed && was.Labels[core.LabelControllerRole] != pod.Labels[core.LabelControllerRole] {
+			h.failf("node %d is a voter: %q before its set was lost, and %q after", id, was.Labels[core.LabelControllerRole],
+				pod.Labels[core.LabelControllerRole])
 		}
-		if !existed && pod.Labels[podset.LabelControllerRole] == "true" {
+		if !existed && pod.Labels[core.LabelControllerRole] == "true" {
 			h.failf("node %d becomes a voter when the set of the others was lost", id)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -342,8 +342,8 @@ func (h *stretched) intrude() string {
 	case 2:
 		o = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-kafka-brokers", "my-cluster-kafka-bootstrap")}}
 	case 3:
-		o = &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-east", "my-cluster-a")},
-			Spec: &podset.StrimziPodSetSpec{}}
+		o = &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: h.one("my-cluster-east", "my-cluster-a")},
+			Spec: &core.StrimziPodSetSpec{}}
 	}
 	o.SetNamespace(historyNamespace)
 	if h.rand.Intn(2) == 0 {

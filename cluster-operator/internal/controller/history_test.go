@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
@@ -77,7 +77,7 @@ type history struct {
 	// gone is the machine that is gone; empty for none.
 	gone string
 	// lost are the StrimziPodSets that accidents hit, as they were before, by name.
-	lost map[string]*podset.StrimziPodSet
+	lost map[string]*core.StrimziPodSet
 	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
 	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
@@ -94,7 +94,7 @@ var keys = func() func(pki.Use) (crypto.Signer, error) {
 
 func newHistory(t testing.TB, seed int64) *history {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, podset.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, core.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func newHistory(t testing.TB, seed int64) *history {
 		brokers: &brokers{metadata: 30},
 		now:     time.Unix(1_800_000_000, 0),
 		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{}, configured: map[types.UID]string{},
-		lost: map[string]*podset.StrimziPodSet{}}
+		lost: map[string]*core.StrimziPodSet{}}
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
 	h.r.Cache, h.r.Live = h.k8s, h.guarded(h.k8s, func() *Reconciler { return h.r }, h.write)
@@ -291,7 +291,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	if kafka, ok := after.(*v1.Kafka); ok && h.judgeMore == nil {
 		h.judgeKafka(s, kafka)
 	}
-	if set, ok := after.(*podset.StrimziPodSet); ok && h.judgeMore == nil {
+	if set, ok := after.(*core.StrimziPodSet); ok && h.judgeMore == nil {
 		h.judgeVersions(set)
 	}
 	h.judgePairs(s, key, after)
@@ -315,7 +315,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 			h.failf("the key of the CA is lost")
 		}
 	}
-	if set, ok := before.(*podset.StrimziPodSet); ok {
+	if set, ok := before.(*core.StrimziPodSet); ok {
 		h.judgeNodes(set, after)
 	}
 	h.judgeVolumes(s, key, before, after)
@@ -326,13 +326,13 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 
 // judgeNodes checks that a StrimziPodSet drops no node that holds replicas, changes no pod of a removed pool except for its certificates,
 // and restarts no node while the history is quiet.
-func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) {
+func (h *history) judgeNodes(before *core.StrimziPodSet, after client.Object) {
 	h.t.Helper()
 	var present map[int32]corev1.Pod
-	if set, ok := after.(*podset.StrimziPodSet); ok {
+	if set, ok := after.(*core.StrimziPodSet); ok {
 		present = listedBy(h.t, set)
 	}
-	name := before.Labels[podset.LabelPoolName]
+	name := before.Labels[core.LabelPoolName]
 	removed := h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: name}, &v1.KafkaNodePool{}) != nil
 	for id, pod := range listedBy(h.t, before) {
 		now, stays := present[id]
@@ -342,14 +342,14 @@ func (h *history) judgeNodes(before *podset.StrimziPodSet, after client.Object) 
 		if stays && removed && h.judgeMore == nil && !equality.Semantic.DeepEqual(withoutCertificates(now), withoutCertificates(pod)) {
 			h.failf("node %d of the removed pool %s was changed", id, name)
 		}
-		if h.quiet && stays && now.Annotations[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision] {
+		if h.quiet && stays && now.Annotations[core.AnnotationRevision] != pod.Annotations[core.AnnotationRevision] {
 			h.failf("node %d is restarted, and there is no reason", id)
 		}
 	}
 }
 
 // listedBy returns the pods that a set lists, by the ids of their nodes.
-func listedBy(t testing.TB, set *podset.StrimziPodSet) map[int32]corev1.Pod {
+func listedBy(t testing.TB, set *core.StrimziPodSet) map[int32]corev1.Pod {
 	t.Helper()
 	all := map[int32]corev1.Pod{}
 	for _, raw := range set.Spec.Pods {
@@ -357,7 +357,7 @@ func listedBy(t testing.TB, set *podset.StrimziPodSet) map[int32]corev1.Pod {
 		if err := json.Unmarshal(raw.Raw, pod); err != nil {
 			t.Fatal(err)
 		}
-		id, ok := podset.NodeID(pod.Name)
+		id, ok := core.NodeID(pod.Name)
 		if !ok {
 			t.Fatalf("pod %s has no node id", pod.Name)
 		}
@@ -482,7 +482,7 @@ func (h *history) topicBetweenLooks() {
 		h.brokers.replicas = maps.Clone(none)
 		for s := range h.foreign {
 			for key := range s.objects {
-				if id, ok := podset.NodeID(key.Name); ok && key.Kind == "Pod" {
+				if id, ok := core.NodeID(key.Name); ok && key.Kind == "Pod" {
 					h.brokers.replicas[id] = 1 // a broker that stopped gets no replica with data
 				}
 			}
@@ -505,7 +505,7 @@ func (h *history) accident() string {
 	slices.SortFunc(made, func(a, b facts.Key) int { return slices.Compare([]string{a.Kind, a.Name}, []string{b.Kind, b.Name}) })
 	key := made[h.rand.Intn(len(made))]
 	o := objects[key]
-	if set, ok := o.(*podset.StrimziPodSet); ok {
+	if set, ok := o.(*core.StrimziPodSet); ok {
 		return h.setAccident(set)
 	}
 	if config, ok := o.(*corev1.ConfigMap); ok && h.rand.Intn(2) == 0 {
@@ -529,14 +529,14 @@ func (h *history) play(steps int) {
 	foreign := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "theirs",
 		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}}
 	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "data-my-cluster-d-7",
-		Labels:      map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "d"},
+		Labels:      map[string]string{v1.LabelCluster: "my-cluster", core.LabelPoolName: "d"},
 		Annotations: map[string]string{v1.AnnotationDeleteClaim: "true"}}}
 	brokers := h.pool("a", int32(h.rand.Intn(3)), v1.RoleBroker)
 	for _, o := range []client.Object{k, controllers, brokers} {
 		h.must(h.k8s.Create(ctx, o))
 	}
 	for _, o := range []client.Object{foreign, volume,
-		neighbour(podset.KindKafka, "entity-operator", "5d4f-2"), neighbour("KafkaConnect", "connect", "0")} {
+		neighbour(core.KindKafka, "entity-operator", "5d4f-2"), neighbour("KafkaConnect", "connect", "0")} {
 		h.must(h.k8s.Create(ctx, o))
 		key := h.k8s.server.keyOf(o)
 		h.foreign[h.k8s.server][key] = h.k8s.server.objects[key].Object
@@ -561,7 +561,7 @@ func (h *history) play(steps int) {
 func neighbour(kind, component, suffix string) *corev1.Pod {
 	name := "my-cluster-" + component
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name + "-" + suffix,
-		Labels: map[string]string{podset.LabelKind: kind, v1.LabelCluster: "my-cluster", podset.LabelName: name}}}
+		Labels: map[string]string{core.LabelKind: kind, v1.LabelCluster: "my-cluster", core.LabelName: name}}}
 }
 
 // rest runs passes and updates pods until nothing changes, and checks that the Kafka then matches its specification.

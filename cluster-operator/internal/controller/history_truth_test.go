@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -72,7 +72,7 @@ func (h *stretched) owns(c *central, s *apiServer, key facts.Key, o client.Objec
 
 // survives reports whether an object is a volume, or the Secret of a CA, that an earlier Kafka object left.
 func (c *central) survives(o client.Object) bool {
-	if o.GetAnnotations()[v1.AnnotationForceReplace] == "true" && o.GetLabels()[podset.LabelKind] == podset.KindKafka &&
+	if o.GetAnnotations()[v1.AnnotationForceReplace] == "true" && o.GetLabels()[core.LabelKind] == core.KindKafka &&
 		o.GetLabels()[v1.LabelCluster] == "my-cluster" {
 		return true // a user made it for the operator to fill in
 	}
@@ -120,7 +120,7 @@ func (h *stretched) nodes(c *central) []node {
 			uids[o.GetUID()] = true
 		}
 		for _, key := range sortedKeys(s.objects) {
-			set, ok := s.objects[key].object().(*podset.StrimziPodSet)
+			set, ok := s.objects[key].object().(*core.StrimziPodSet)
 			if ok && h.owns(c, s, key, set) && slices.ContainsFunc(set.OwnerReferences, func(r metav1.OwnerReference) bool { return uids[r.UID] }) {
 				all = append(all, nodesOf(h.t.Fatal, s, set)...)
 			}
@@ -129,20 +129,20 @@ func (h *stretched) nodes(c *central) []node {
 	return all
 }
 
-func nodesOf(fatal func(...any), s *apiServer, set *podset.StrimziPodSet) []node {
+func nodesOf(fatal func(...any), s *apiServer, set *core.StrimziPodSet) []node {
 	var all []node
 	for _, raw := range set.Spec.Pods {
 		var pod struct{ Metadata metav1.ObjectMeta }
 		if err := json.Unmarshal(raw.Raw, &pod); err != nil {
 			fatal(err)
 		}
-		id, ok := podset.NodeID(pod.Metadata.Name)
+		id, ok := core.NodeID(pod.Metadata.Name)
 		if !ok {
 			fatal("pod " + pod.Metadata.Name + " has no node id")
 		}
 		labels := pod.Metadata.Labels
-		all = append(all, node{s, labels[podset.LabelPoolName], id, labels[podset.LabelControllerRole] == "true",
-			labels[podset.LabelBrokerRole] == "true"})
+		all = append(all, node{s, labels[core.LabelPoolName], id, labels[core.LabelControllerRole] == "true",
+			labels[core.LabelBrokerRole] == "true"})
 	}
 	return all
 }
@@ -167,7 +167,7 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 		h.judgeEnd(c)
 	}
 	switch o := after.(type) {
-	case *podset.StrimziPodSet:
+	case *core.StrimziPodSet:
 		h.judgeIDs(c, s, before, o)
 	case *corev1.ConfigMap:
 		h.judgeVoters(c, s, o)
@@ -224,11 +224,11 @@ func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
 // judgeIDs checks that no node gets an id that another node, or another node's volume, has in any Kubernetes cluster. For a Kafka in one
 // Kubernetes cluster, it ignores the volumes that the Kafka left in others, and for one with none of its pools in a cluster, those that an
 // earlier Kafka left there.
-func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set *podset.StrimziPodSet) {
+func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set *core.StrimziPodSet) {
 	h.t.Helper()
 	kafka := c.kafka()
 	var listed []node
-	if was, ok := before.(*podset.StrimziPodSet); ok {
+	if was, ok := before.(*core.StrimziPodSet); ok {
 		listed = nodesOf(h.t.Fatal, s, was)
 	}
 	several := kafka != nil && (kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0)
@@ -245,7 +245,7 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set
 					(elsewhere == c.server || several && !slices.Contains(listed, n) && c.marked(claim, key.Kind) &&
 						(claim.Annotations[ownership.MarkID] == kafka.Annotations[ownership.MarkID] || c.places(elsewhere))) &&
 					claim.DeletionTimestamp == nil &&
-					claim.Labels[podset.LabelPoolName] != n.pool {
+					claim.Labels[core.LabelPoolName] != n.pool {
 					h.failf("node %d of pool %s in %s gets the id of volume %s in %s", n.id, n.pool, s.id, key.Name, elsewhere.id)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
@@ -164,12 +164,12 @@ func (h *volumesHistory) deleteClaim(name string) string {
 }
 
 func (h *volumesHistory) putOnHold(set, why string) string {
-	change(h.history, &podset.StrimziPodSet{}, set, func(s *podset.StrimziPodSet) {
+	change(h.history, &core.StrimziPodSet{}, set, func(s *core.StrimziPodSet) {
 		if s.Annotations = maps.Clone(s.Annotations); why == "none" {
-			delete(s.Annotations, podset.AnnotationHold)
+			delete(s.Annotations, core.AnnotationHold)
 			return
 		}
-		metav1.SetMetaDataAnnotation(&s.ObjectMeta, podset.AnnotationHold, why)
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, core.AnnotationHold, why)
 	})
 	return fmt.Sprintf("hold of %s: %q", set, why)
 }
@@ -219,16 +219,16 @@ func (h *volumesHistory) end() {
 func (h *volumesHistory) roll(percent int) {
 	server := h.k8s.server
 	for _, key := range sortedKeys(server.objects) {
-		set, ok := h.object(key).(*podset.StrimziPodSet)
+		set, ok := h.object(key).(*core.StrimziPodSet)
 		if !ok {
 			continue
 		}
-		hold, annotated := set.Annotations[podset.AnnotationHold]
+		hold, annotated := set.Annotations[core.AnnotationHold]
 		for _, raw := range set.Spec.Pods {
 			pod := &corev1.Pod{}
 			h.must(json.Unmarshal(raw.Raw, pod))
 			live, runs := server.objects[facts.Key{Kind: "Pod", Name: pod.Name}].object().(*corev1.Pod)
-			outdated := runs && live.Annotations[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision]
+			outdated := runs && live.Annotations[core.AnnotationRevision] != pod.Annotations[core.AnnotationRevision]
 			if runs && !outdated || outdated && annotated && hold != "false" || h.rand.Intn(100) >= percent {
 				continue
 			}
@@ -249,10 +249,10 @@ func (h *volumesHistory) judgeRestart(live, wanted *corev1.Pod) {
 		if claim == nil {
 			continue
 		}
-		pool, _ := h.object(facts.Key{Kind: "KafkaNodePool", Name: live.Labels[podset.LabelPoolName]}).(*v1.KafkaNodePool)
+		pool, _ := h.object(facts.Key{Kind: "KafkaNodePool", Name: live.Labels[core.LabelPoolName]}).(*v1.KafkaNodePool)
 		goes := pool != nil && !slices.ContainsFunc(pool.Spec.Storage.Volumes, func(v v1.StorageVolume) bool {
 			return strings.HasPrefix(name, fmt.Sprintf("data-%d-my-cluster", *v.ID))
-		}) && live.Labels[podset.LabelBrokerRole] == "true" && pool.Spec.Storage.Type == v1.StorageJBOD // all volumes are empty here
+		}) && live.Labels[core.LabelBrokerRole] == "true" && pool.Spec.Storage.Type == v1.StorageJBOD // all volumes are empty here
 		if slices.Contains(claims(wanted), name) && claim.GetDeletionTimestamp() != nil && !goes {
 			h.failf("pod %s is restarted, and loses its volume %s", live.Name, name)
 		}
@@ -263,7 +263,7 @@ func (h *volumesHistory) judgeRestart(live, wanted *corev1.Pod) {
 }
 
 // start starts a pod whose claims exist, and checks that it has all volumes with its data.
-func (h *volumesHistory) start(set *podset.StrimziPodSet, pod *corev1.Pod) {
+func (h *volumesHistory) start(set *core.StrimziPodSet, pod *corev1.Pod) {
 	has := claims(pod)
 	for _, name := range has {
 		if claim := h.object(facts.Key{Kind: "PersistentVolumeClaim", Name: name}); claim == nil || claim.GetDeletionTimestamp() != nil {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -17,7 +17,7 @@ import (
 // holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
 func (s *site) holdPaused(ctx context.Context) error {
 	for _, set := range s.facts.PodSets() {
-		if _, held := podset.HoldReason(set.Annotations); held {
+		if _, held := core.HoldReason(set.Annotations); held {
 			continue
 		}
 		if err := s.setHold(ctx, set, model.HoldPaused); err != nil {
@@ -43,16 +43,16 @@ func (p *pass) nameAgent(ctx context.Context) error {
 		if s.cluster != topology.Home && (!p.claimed(s) || !p.ownerWritten()) {
 			return nil
 		}
-		elsewhere := func(set *podset.StrimziPodSet) bool {
-			named := set.Annotations[podset.AnnotationAgentNamespace]
+		elsewhere := func(set *core.StrimziPodSet) bool {
+			named := set.Annotations[core.AnnotationAgentNamespace]
 			return named != "" && namespace != "" && named != namespace && p.ours(s, set)
 		}
 		for _, set := range s.facts.PodSets() {
 			if !elsewhere(set) {
 				continue
 			}
-			err := s.annotate(ctx, set, elsewhere, func(live *podset.StrimziPodSet) {
-				live.Annotations[podset.AnnotationAgentNamespace] = namespace
+			err := s.annotate(ctx, set, elsewhere, func(live *core.StrimziPodSet) {
+				live.Annotations[core.AnnotationAgentNamespace] = namespace
 			})
 			if err != nil {
 				return err
@@ -64,15 +64,15 @@ func (p *pass) nameAgent(ctx context.Context) error {
 
 // endPause ends the hold of a pause that is over.
 func (p *pass) endPause(ctx context.Context) error {
-	paused := func(set *podset.StrimziPodSet) bool {
-		return set.Annotations[podset.AnnotationHold] == model.HoldPaused
+	paused := func(set *core.StrimziPodSet) bool {
+		return set.Annotations[core.AnnotationHold] == model.HoldPaused
 	}
 	return p.each(func(s *site) error {
 		for _, set := range s.facts.PodSets() {
 			if !paused(set) {
 				continue
 			}
-			if err := s.withoutAnnotation(ctx, set, podset.AnnotationHold, paused); err != nil {
+			if err := s.withoutAnnotation(ctx, set, core.AnnotationHold, paused); err != nil {
 				return err
 			}
 		}
@@ -81,15 +81,15 @@ func (p *pass) endPause(ctx context.Context) error {
 }
 
 // withoutAnnotation takes an annotation off a StrimziPodSet that has it by its current state, too: the pass may have changed it.
-func (s *site) withoutAnnotation(ctx context.Context, set *podset.StrimziPodSet, annotation string,
-	has func(*podset.StrimziPodSet) bool) error {
-	return s.annotate(ctx, set, has, func(live *podset.StrimziPodSet) { delete(live.Annotations, annotation) })
+func (s *site) withoutAnnotation(ctx context.Context, set *core.StrimziPodSet, annotation string,
+	has func(*core.StrimziPodSet) bool) error {
+	return s.annotate(ctx, set, has, func(live *core.StrimziPodSet) { delete(live.Annotations, annotation) })
 }
 
 // annotate changes the annotations of a StrimziPodSet of which is holds by its current state, too: the pass may have changed it.
-func (s *site) annotate(ctx context.Context, set *podset.StrimziPodSet, is func(*podset.StrimziPodSet) bool,
-	change func(*podset.StrimziPodSet)) error {
-	live := &podset.StrimziPodSet{}
+func (s *site) annotate(ctx context.Context, set *core.StrimziPodSet, is func(*core.StrimziPodSet) bool,
+	change func(*core.StrimziPodSet)) error {
+	live := &core.StrimziPodSet{}
 	if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -144,7 +144,7 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 		}
 		for _, set := range s.facts.PodSets() {
 			var err error
-			if why, held := podset.HoldReason(set.Annotations); going[set.Name] && (!held || why == model.HoldPaused) {
+			if why, held := core.HoldReason(set.Annotations); going[set.Name] && (!held || why == model.HoldPaused) {
 				err = s.setHold(ctx, set, model.HoldVolume)
 			} else if !going[set.Name] && why == model.HoldVolume {
 				err = s.setHold(ctx, set, "")
@@ -175,12 +175,12 @@ func (s *site) deletedClaims(l facts.ListedPod) (claims []*corev1.PersistentVolu
 }
 
 // setHold sets the reason why the roller keeps off the nodes of a StrimziPodSet, "" if it need not.
-func (s *site) setHold(ctx context.Context, set *podset.StrimziPodSet, why string) error {
+func (s *site) setHold(ctx context.Context, set *core.StrimziPodSet, why string) error {
 	changed := set.DeepCopy()
 	if why == "" {
-		delete(changed.Annotations, podset.AnnotationHold)
+		delete(changed.Annotations, core.AnnotationHold)
 	} else {
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, podset.AnnotationHold, why)
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, core.AnnotationHold, why)
 	}
 	if err := s.patch(ctx, keyOfSet(set), set, changed); err != nil {
 		return err
@@ -189,6 +189,6 @@ func (s *site) setHold(ctx context.Context, set *podset.StrimziPodSet, why strin
 	return nil
 }
 
-func keyOfSet(set *podset.StrimziPodSet) facts.Key {
+func keyOfSet(set *core.StrimziPodSet) facts.Key {
 	return facts.Key{Kind: "StrimziPodSet", Name: set.Name}
 }

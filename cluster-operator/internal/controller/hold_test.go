@@ -14,15 +14,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // set returns the StrimziPodSet of a pool.
-func (w *world) set(pool string) *podset.StrimziPodSet {
+func (w *world) set(pool string) *core.StrimziPodSet {
 	w.t.Helper()
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-"+pool)
 	return set
 }
@@ -30,7 +30,7 @@ func (w *world) set(pool string) *podset.StrimziPodSet {
 // hold returns why the roller keeps off the nodes of a pool.
 func (w *world) hold(pool string) string {
 	w.t.Helper()
-	return w.set(pool).Annotations[podset.AnnotationHold]
+	return w.set(pool).Annotations[core.AnnotationHold]
 }
 
 // deleteVolume deletes the claim of a node, which Kubernetes keeps as long as the pod runs.
@@ -58,7 +58,7 @@ func (w *world) schedule(name string) {
 func (w *world) putOnHold(pool, why string) {
 	w.t.Helper()
 	set := w.set(pool)
-	set.Annotations[podset.AnnotationHold] = why
+	set.Annotations[core.AnnotationHold] = why
 	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
 }
 
@@ -84,11 +84,11 @@ func TestStrimziPodSetsNameTheOperatorsNamespaceWhateverBecomesOfThePass(t *test
 			w.r.Settings.OperatorNamespace = "before"
 			w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 			w.reconcile()
-			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationAgentNamespace, "before"))
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(core.AnnotationAgentNamespace, "before"))
 			w.r.Settings.OperatorNamespace = "now"
 			w.edit(spoil)
 			w.reconcile()
-			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationAgentNamespace, "now"))
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(core.AnnotationAgentNamespace, "now"))
 			version := w.set("pool").ResourceVersion
 			w.reconcile()
 			w.Expect(w.set("pool").ResourceVersion).To(Equal(version))
@@ -214,7 +214,7 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 			w, _ := begin(t)
 			w.putOnHold("pool", own)
 			w.reconcile()
-			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(podset.AnnotationHold, own))
+			w.Expect(w.set("pool").Annotations).To(HaveKeyWithValue(core.AnnotationHold, own))
 		})
 	}
 	t.Run("also if the user's hold has no effect", func(t *testing.T) {

@@ -29,7 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
@@ -62,7 +62,7 @@ func (s scene) pods() []*corev1.Pod {
 	var pods []*corev1.Pod
 	for _, key := range sortedKeys(s) {
 		switch o := s[key].(type) {
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			for _, raw := range o.Spec.Pods {
 				pod := &corev1.Pod{}
 				if err := json.Unmarshal(raw.Raw, pod); err != nil {
@@ -121,7 +121,7 @@ func (s scene) illegal() findings {
 			for _, r := range o.Spec.Rules {
 				f.wrong(of+" "+r.Host, utilvalidation.IsDNS1123Subdomain(r.Host)...)
 			}
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			f.selector(of, &o.Spec.Selector)
 		case *appsv1.Deployment:
 			f.selector(of, o.Spec.Selector)
@@ -258,7 +258,7 @@ func (s scene) dangling() findings {
 			s.selects(&f, of, o.Spec.PodSelector.MatchLabels)
 		case *policyv1.PodDisruptionBudget:
 			s.selects(&f, of, o.Spec.Selector.MatchLabels)
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			for _, raw := range o.Spec.Pods {
 				pod := &corev1.Pod{}
 				_ = json.Unmarshal(raw.Raw, pod)
@@ -309,7 +309,7 @@ func (s scene) selects(f *findings, of string, selector map[string]string) {
 // service checks that each port of a Service leads to a pod, and that the Service of one pod selects one pod.
 func (s scene) service(f *findings, of string, o *corev1.Service) {
 	pods := s.selected(o.Spec.Selector)
-	if o.Spec.Selector[podset.LabelPodName] != "" && len(pods) != 1 {
+	if o.Spec.Selector[core.LabelPodName] != "" && len(pods) != 1 {
 		f.add("%s is of one pod, and selects %d", of, len(pods))
 	}
 	for _, port := range o.Spec.Ports {

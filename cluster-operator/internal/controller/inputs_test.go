@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -116,7 +116,7 @@ func lose(kind, suffix string) tamper {
 func alterPod(change func(pod *corev1.Pod)) tamper {
 	return func(_ *rig, _, now scene) bool {
 		for _, key := range now.made() {
-			if set, ok := now[key].(*podset.StrimziPodSet); ok && len(set.Spec.Pods) > 0 {
+			if set, ok := now[key].(*core.StrimziPodSet); ok && len(set.Spec.Pods) > 0 {
 				pod := &corev1.Pod{}
 				if json.Unmarshal(set.Spec.Pods[0].Raw, pod) != nil {
 					return false
@@ -617,7 +617,7 @@ func (r *rig) validated(p *pass, kafka *v1.Kafka, pools []*v1.KafkaNodePool) val
 func (s scene) nodesIn() map[int32]*corev1.Pod {
 	nodes := map[int32]*corev1.Pod{}
 	for _, pod := range s.pods() {
-		if id, ok := podset.NodeID(pod.Name); ok && pod.Labels[podset.LabelController] == podset.ControllerPodSet {
+		if id, ok := core.NodeID(pod.Name); ok && pod.Labels[core.LabelController] == core.ControllerPodSet {
 			nodes[id] = pod
 		}
 	}
@@ -663,7 +663,7 @@ func (r *rig) identity(before, now scene) (f findings) {
 
 // wantsGone reports whether the edit that removed the node of a volume asked for its deletion, too.
 func (r *rig) wantsGone(claim *corev1.PersistentVolumeClaim, now scene) bool {
-	name := claim.Labels[podset.LabelPoolName]
+	name := claim.Labels[core.LabelPoolName]
 	pool, found := now[facts.Key{Kind: "KafkaNodePool", Name: name}].(*v1.KafkaNodePool)
 	if !found {
 		return false
@@ -731,9 +731,9 @@ func (r *rig) applied(p *pass, in input, before, now scene) (f findings) {
 		r.must(json.Unmarshal(m.Pod, pod))
 		live := stored[m.Node.ID].DeepCopy()
 		delete(live.Annotations, model.AnnotationRestartedAt)
-		delete(live.Annotations, podset.AnnotationRevision)
+		delete(live.Annotations, core.AnnotationRevision)
 		delete(live.Annotations, model.AnnotationInputs)
-		delete(pod.Annotations, podset.AnnotationRevision)
+		delete(pod.Annotations, core.AnnotationRevision)
 		delete(pod.Annotations, model.AnnotationInputs)
 		if !equality.Semantic.DeepEqual(pod, live) {
 			f.add("pod %s is not what the Kafka says: %s", pod.Name, firstDifference(jsonText(pod), jsonText(live)))
@@ -775,7 +775,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 				unstructured.RemoveNestedField(b, "spec", "loadBalancerClass")
 			}
 		case "PersistentVolumeClaim":
-			if id, ok := podset.NodeID(key.Name); !ok || before[key] != nil && before.nodesIn()[id] == nil {
+			if id, ok := core.NodeID(key.Name); !ok || before[key] != nil && before.nodesIn()[id] == nil {
 				continue // the claim is older than its node, which finds its data there
 			}
 			if before[key] != nil { // identity compares the fixed parts, and larger claims stay larger
@@ -799,7 +799,7 @@ func (r *rig) contains(p *pass, fresh model.Result, before, now scene) (f findin
 			continue // certificates; compared by applied; kept
 		}
 		recorded := key.Name == model.TopicOperatorRecordName(r.name) && model.WantsTopicOperator(p.kafka)
-		if !wanted[key] && key.Name != podset.RollerStatusName(r.name) && !recorded {
+		if !wanted[key] && key.Name != core.RollerStatusName(r.name) && !recorded {
 			f.add("%s %s is not wanted", key.Kind, key.Name)
 		}
 	}

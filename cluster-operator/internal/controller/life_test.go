@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
@@ -31,10 +31,10 @@ import (
 // kubelet reports all nodes of a pool as ready and up to date, as the StrimziPodSet controller does.
 func (w *world) kubelet(pool string) {
 	w.t.Helper()
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-"+pool)
 	n := int32(len(set.Spec.Pods))
-	set.Status = podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+	set.Status = core.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
 	w.Expect(w.k8s.Status().Update(w.t.Context(), set)).To(Succeed())
 }
 
@@ -189,7 +189,7 @@ func TestTheVolumeOfABrokerThatLeftWaitsForItsReplicas(t *testing.T) {
 	claim := &corev1.PersistentVolumeClaim{}
 	for _, pool := range []string{"another", "other"} { // nodes of both had an id that one of the brokers has now
 		w.get(claim, "data-my-cluster-brokers-0")
-		claim.Name, claim.ResourceVersion, claim.Labels[podset.LabelPoolName] = "data-my-cluster-"+pool+"-0", "", pool
+		claim.Name, claim.ResourceVersion, claim.Labels[core.LabelPoolName] = "data-my-cluster-"+pool+"-0", "", pool
 		ownership.MarkName(claim, "PersistentVolumeClaim")
 		w.create(claim.DeepCopy())
 	}
@@ -311,7 +311,7 @@ func TestVolumesOutliveTheirKafkaAndGiveItTheirID(t *testing.T) {
 	w.get(claim, "data-my-cluster-pool-10")
 	w.Expect(claim.OwnerReferences).To(BeEmpty())
 	for _, o := range []client.Object{&corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.ServiceAccount{},
-		&podset.StrimziPodSet{}} {
+		&core.StrimziPodSet{}} {
 		w.Expect(w.k8s.DeleteAllOf(t.Context(), o, client.InNamespace(w.namespace), client.MatchingLabels{v1.LabelCluster: "my-cluster"})).
 			To(Succeed())
 	}
@@ -387,8 +387,8 @@ func TestStorageChangesThatWouldLoseDataAreRefused(t *testing.T) {
 	w.reconcile()
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(HaveField("Reason", "KafkaStorage")))
-	w.Expect(w.pods("pool")["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]).
-		To(Equal(before["my-cluster-pool-0"].Annotations[podset.AnnotationRevision]))
+	w.Expect(w.pods("pool")["my-cluster-pool-0"].Annotations[core.AnnotationRevision]).
+		To(Equal(before["my-cluster-pool-0"].Annotations[core.AnnotationRevision]))
 }
 
 func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
@@ -402,9 +402,9 @@ func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
 	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.reconcile()
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
-	w.Expect(set.Annotations).To(HaveKeyWithValue(podset.AnnotationHold, "reconciliation of the Kafka is paused"))
+	w.Expect(set.Annotations).To(HaveKeyWithValue(core.AnnotationHold, "reconciliation of the Kafka is paused"))
 	w.Expect(w.pods("pool")).To(Equal(before))
 	w.get(k, "my-cluster")
 	paused := And(ContainElement(And(HaveField("Type", "ReconciliationPaused"), HaveField("Status", "True"))),
@@ -416,7 +416,7 @@ func TestAPausedKafkaIsHeldAndLetGo(t *testing.T) {
 	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
 	w.reconcile()
 	w.get(set, "my-cluster-pool")
-	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+	w.Expect(set.Annotations).NotTo(HaveKey(core.AnnotationHold))
 	w.Expect(w.pods("pool")).NotTo(Equal(before))
 }
 
@@ -519,15 +519,15 @@ func restartIsAskedForOnce(t *testing.T, removed bool) {
 	w.request("pool")
 	w.reconcile()
 	after := w.pods("pool")[name]
-	w.Expect(after.Annotations[podset.AnnotationRevision]).NotTo(Equal(before.Annotations[podset.AnnotationRevision]))
-	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
+	w.Expect(after.Annotations[core.AnnotationRevision]).NotTo(Equal(before.Annotations[core.AnnotationRevision]))
+	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(core.AnnotationManualRollingUpdate))
 	w.reconcile()
 	w.Expect(w.pods("pool")[name]).To(Equal(after))
 	if removed {
 		w.create(nodePool("pool", 1, v1.RoleBroker))
 		w.reconcile()
-		w.Expect(w.pods("pool")[name].Annotations).To(HaveKeyWithValue(podset.AnnotationRevision,
-			after.Annotations[podset.AnnotationRevision]), "nothing is restarted once more")
+		w.Expect(w.pods("pool")[name].Annotations).To(HaveKeyWithValue(core.AnnotationRevision,
+			after.Annotations[core.AnnotationRevision]), "nothing is restarted once more")
 	}
 }
 
@@ -537,8 +537,8 @@ func TestARestartIsAskedForOnceBesideASetThatCannotBeApplied(t *testing.T) {
 	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	w.start("pool")
-	w.create(&podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-taken"},
-		Spec: &podset.StrimziPodSetSpec{Pods: []runtime.RawExtension{}}}, nodePool("taken", 1, v1.RoleBroker))
+	w.create(&core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-taken"},
+		Spec: &core.StrimziPodSetSpec{Pods: []runtime.RawExtension{}}}, nodePool("taken", 1, v1.RoleBroker))
 	before := w.pods("pool")
 	w.request("pool")
 	pass := func() {
@@ -549,7 +549,7 @@ func TestARestartIsAskedForOnceBesideASetThatCannotBeApplied(t *testing.T) {
 	pass()
 	after := w.pods("pool")
 	w.Expect(after).NotTo(Equal(before))
-	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(podset.AnnotationManualRollingUpdate))
+	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(core.AnnotationManualRollingUpdate))
 	w.start("pool")
 	pass()
 	w.Expect(w.pods("pool")).To(Equal(after))
@@ -559,7 +559,7 @@ func TestARestartIsAskedForOnceBesideASetThatCannotBeApplied(t *testing.T) {
 func (w *world) request(pool string) {
 	w.t.Helper()
 	set := w.set(pool)
-	set.Annotations[podset.AnnotationManualRollingUpdate] = "true"
+	set.Annotations[core.AnnotationManualRollingUpdate] = "true"
 	w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
 }
 
@@ -626,7 +626,7 @@ func TestASetThatTheCacheDoesNotKnowYetIsNotChanged(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("a", 3, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	before, after := &podset.StrimziPodSet{}, &podset.StrimziPodSet{}
+	before, after := &core.StrimziPodSet{}, &core.StrimziPodSet{}
 	w.get(before, "my-cluster-a")
 	w.r.Cache = lateCache{w.r.Cache, "my-cluster-a"}
 	result, err := w.r.Reconcile(t.Context(),

@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
@@ -101,7 +101,7 @@ func (h *history) annotation(key string) string {
 }
 
 func (h *history) brokerPods() []*corev1.Pod {
-	return h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-brokers"}).(*podset.StrimziPodSet))
+	return h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-brokers"}).(*core.StrimziPodSet))
 }
 
 const (
@@ -184,7 +184,7 @@ func TestARenewedCertificateOfAListenerWaitsForTheWindow(t *testing.T) {
 	h := newHistory(t, 1) // at 8 in the morning
 	h.runsWithOwn("* * 22 * * ?")
 	before, hash := h.served("my-cluster-brokers-0"), h.annotation(ownThumbprint)
-	controllers := h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-controllers"}).(*podset.StrimziPodSet).Spec
+	controllers := h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-controllers"}).(*core.StrimziPodSet).Spec
 	renewed := h.ownCertificate(h.now, years)
 	change(h, &corev1.Secret{}, "own", func(s *corev1.Secret) { s.Data = renewed })
 	h.comeUp()
@@ -206,7 +206,7 @@ func TestARenewedCertificateOfAListenerWaitsForTheWindow(t *testing.T) {
 		g.Expect(h.served(pod)).To(Equal(renewed))
 	}
 	g.Expect(h.annotation(ownThumbprint)).NotTo(Equal(hash))
-	g.Expect(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-controllers"}).(*podset.StrimziPodSet).Spec).To(Equal(controllers),
+	g.Expect(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-controllers"}).(*core.StrimziPodSet).Spec).To(Equal(controllers),
 		"it is no reason to restart controllers with what an upgrade left pending")
 	g.Expect(h.kafka("my-cluster").Status.Conditions).NotTo(waits)
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal([]string{string(renewed["tls.crt"])}))
@@ -238,7 +238,7 @@ func TestTheKeyOfAListenerStaysOutOfTheStatus(t *testing.T) {
 	g.Expect(h.served("my-cluster-pool-0")).To(Equal(own))
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(certificate))
 
-	pods := h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*podset.StrimziPodSet))
+	pods := h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*core.StrimziPodSet))
 	earlier := func() { // versions wrote the entry as it is
 		kafka := h.kafka("my-cluster")
 		kafka.Status.Listeners[1].Certificates = []string{string(own["tls.crt"])}
@@ -247,7 +247,7 @@ func TestTheKeyOfAListenerStaysOutOfTheStatus(t *testing.T) {
 	earlier()
 	h.passOver("my-cluster")
 	g.Expect(h.kafka("my-cluster").Status.Listeners[1].Certificates).To(Equal(certificate))
-	g.Expect(h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*podset.StrimziPodSet))).To(Equal(pods))
+	g.Expect(h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*core.StrimziPodSet))).To(Equal(pods))
 
 	earlier()
 	change(h, &v1.Kafka{}, "my-cluster", func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0" }) // the pass ends before listeners are known

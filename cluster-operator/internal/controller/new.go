@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/removal"
@@ -74,7 +74,7 @@ func (p *pass) removeNeverUsed(ctx context.Context) (stay []string, err error) {
 // hasBegun reports whether something was made for a node in a Kubernetes cluster.
 func hasBegun(has facts.Cluster) bool {
 	for key, o := range has.Objects {
-		if o.GetLabels()[podset.LabelPoolName] != "" && (key.Kind == "ConfigMap" || key.Kind == "PersistentVolumeClaim") {
+		if o.GetLabels()[core.LabelPoolName] != "" && (key.Kind == "ConfigMap" || key.Kind == "PersistentVolumeClaim") {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func hasBegun(has facts.Cluster) bool {
 func mayHaveRun(has facts.Cluster) bool {
 	for _, o := range has.Objects {
 		switch o := o.(type) {
-		case *podset.StrimziPodSet:
+		case *core.StrimziPodSet:
 			return true
 		case *corev1.PersistentVolumeClaim:
 			restored := o.Spec.DataSource != nil || o.Spec.DataSourceRef != nil
@@ -95,7 +95,7 @@ func mayHaveRun(has facts.Cluster) bool {
 		}
 	}
 	for _, pod := range has.Pods {
-		if pod.Labels[podset.LabelPoolName] != "" {
+		if pod.Labels[core.LabelPoolName] != "" {
 			return true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -61,24 +61,24 @@ func (p *pass) nodes(ctx context.Context) error {
 // while they run, or restarts them for it, and reports when that is done. The ConfigMap of a node that stays as it is, because its pool was
 // removed, is not written: nothing says what was in it.
 func (p *pass) findUnconfigured() {
-	roller := podset.RollerStatusIn(p.home().facts.ConfigMap(podset.RollerStatusName(p.kafka.Name)))
+	roller := core.RollerStatusIn(p.home().facts.ConfigMap(core.RollerStatusName(p.kafka.Name)))
 	for _, l := range p.listed {
 		running := p.pod(l.Node)
-		wanted := l.Pod.Annotations[podset.AnnotationConfigHash]
+		wanted := l.Pod.Annotations[core.AnnotationConfigHash]
 		if p.pools[l.Node.Pool] == nil && wanted != configHash(p.config(l.Node)) {
 			p.status.Unconfigured = append(p.status.Unconfigured, l.Node.Pool)
 			p.waits(l.Node.Pool, "node %d (ConfigMap %s does not have its configuration any more, and KafkaNodePool %s was removed: create it "+
 				"again)", l.Node.ID, l.Pod.Name, l.Node.Pool)
 			continue
 		}
-		if running == nil || running.DeletionTimestamp != nil || podset.Outdated(running, l.Pod) ||
+		if running == nil || running.DeletionTimestamp != nil || core.Outdated(running, l.Pod) ||
 			roller.ConfigurationOf(running) == wanted {
 			continue
 		}
 		p.status.Unconfigured = append(p.status.Unconfigured, l.Node.Pool)
 		p.waits(l.Node.Pool, "node %d (the roller has not applied its configuration yet)", l.Node.ID)
 	}
-	blocked := slices.IndexFunc(roller.Conditions, func(c v1.Condition) bool { return c.Type == podset.RollerBlocked })
+	blocked := slices.IndexFunc(roller.Conditions, func(c v1.Condition) bool { return c.Type == core.RollerBlocked })
 	if len(p.status.Unconfigured) > 0 && blocked >= 0 {
 		p.waits("", "Roller: %s", roller.Conditions[blocked].Message)
 	}
@@ -89,13 +89,13 @@ func configHash(config *corev1.ConfigMap) string {
 	if config == nil {
 		return ""
 	}
-	return podset.ConfigHash(config.Data[podset.ConfigMapServerConfig])
+	return core.ConfigHash(config.Data[core.ConfigMapServerConfig])
 }
 
 // live returns the current manifests of nodes, by pod name.
 func (p *pass) live() map[string]model.Live {
 	live := map[string]model.Live{}
-	contents := map[*podset.StrimziPodSet]map[string]string{}
+	contents := map[*core.StrimziPodSet]map[string]string{}
 	for _, l := range p.listed {
 		if _, read := contents[l.Set]; !read {
 			contents[l.Set] = model.ContentsIn(l.Set)
@@ -188,7 +188,7 @@ func (p *pass) applySets(ctx context.Context, s *site) error {
 		if set == nil || !p.restarts(set) {
 			continue
 		}
-		if err := s.withoutAnnotation(ctx, set, podset.AnnotationManualRollingUpdate, p.restarts); err != nil {
+		if err := s.withoutAnnotation(ctx, set, core.AnnotationManualRollingUpdate, p.restarts); err != nil {
 			return err
 		}
 	}
@@ -242,8 +242,8 @@ func (p *pass) restartedAt(l facts.ListedPod) string {
 
 // restarts reports whether the nodes of a StrimziPodSet are to restart because its user asked for it. The request waits while one of them
 // is kept as it is, also for the others, so that it is one request.
-func (p *pass) restarts(set *podset.StrimziPodSet) bool {
-	return v1.IsTrue(set.Annotations, podset.AnnotationManualRollingUpdate) && !slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
+func (p *pass) restarts(set *core.StrimziPodSet) bool {
+	return v1.IsTrue(set.Annotations, core.AnnotationManualRollingUpdate) && !slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
 		return l.Set.Name == set.Name && p.input.Endpoints.Keep[l.Node.ID]
 	})
 }

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -49,7 +49,7 @@ func (p *pass) supposeSpec(context.Context) error {
 
 // generated reports whether an operator surely made the certificate of a CA. All others count as their user's, and are only read.
 func generated(secret *corev1.Secret) bool {
-	return secret != nil && secret.Labels[podset.LabelManagedBy] == apply.FieldManager && pki.Generated(secret)
+	return secret != nil && secret.Labels[core.LabelManagedBy] == apply.FieldManager && pki.Generated(secret)
 }
 
 // unknownPool is the error of a KafkaNodePool that has no spec, or can't be decoded.

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -206,7 +206,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.add(status.Problem{Pool: claim.Labels[podset.LabelPoolName], Reason: v1.ReasonPVCResizing, Blocks: true, Stalled: !quota(err),
+			p.add(status.Problem{Pool: claim.Labels[core.LabelPoolName], Reason: v1.ReasonPVCResizing, Blocks: true, Stalled: !quota(err),
 				Message: fmt.Sprintf("PVC %s cannot %s: %v", claim.Name, changeOf(has, claim), err)})
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName

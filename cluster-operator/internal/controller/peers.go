@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -127,8 +127,8 @@ func (p *pass) started(n topology.Node) bool {
 // ConfigMap: until the set has the hash of that, the pod is only up to date with what was wanted before.
 func (p *pass) reachable(n topology.Node) bool {
 	config, pod, listed := p.config(n), p.pod(n), p.listing(n)
-	return config != nil && pod != nil && listed != nil && !podset.Outdated(pod, listed) &&
-		listed.Annotations[podset.AnnotationConfigHash] == podset.ConfigHash(config.Data[podset.ConfigMapServerConfig]) &&
+	return config != nil && pod != nil && listed != nil && !core.Outdated(pod, listed) &&
+		listed.Annotations[core.AnnotationConfigHash] == core.ConfigHash(config.Data[core.ConfigMapServerConfig]) &&
 		maps.Equal(model.PeersIn(config), p.record.Peers[n.ID])
 }
 
@@ -175,7 +175,7 @@ func (p *pass) certified(n topology.Node, at map[string]model.Endpoint) bool {
 	}
 	pod := p.pod(n)
 	hash, all := pki.Certifies(p.home().facts.Secret(p.podName(n)), p.podName(n), names)
-	return all && pod != nil && pod.Annotations[podset.AnnotationServerCertHash] == hash
+	return all && pod != nil && pod.Annotations[core.AnnotationServerCertHash] == hash
 }
 
 // clusterID returns the id by which users name a Kubernetes cluster.

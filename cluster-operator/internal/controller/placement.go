@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
@@ -59,7 +59,7 @@ func (p *pass) replaceLost(ctx context.Context, n topology.Node, pod *corev1.Pod
 	message := fmt.Sprintf("Pod %s advertises the address %s, which Kubernetes node %s does not have any more. The roller restarts it if "+
 		"that lasts", pod.Name, lost, node.Name)
 	p.warnOf(n.Pool, reasonAddressLost, message)
-	if p.stands(reasonAddressLost, message) < p.AddressTimeout || v1.IsTrue(pod.Annotations, podset.AnnotationManualRollingUpdate) {
+	if p.stands(reasonAddressLost, message) < p.AddressTimeout || v1.IsTrue(pod.Annotations, core.AnnotationManualRollingUpdate) {
 		p.requeueAfter(p.AddressTimeout)
 		return
 	}
@@ -68,7 +68,7 @@ func (p *pass) replaceLost(ctx context.Context, n topology.Node, pod *corev1.Pod
 		return // the cache may be behind
 	}
 	asked := pod.DeepCopy()
-	asked.Annotations[podset.AnnotationManualRollingUpdate] = "true"
+	asked.Annotations[core.AnnotationManualRollingUpdate] = "true"
 	if err := s.patch(ctx, facts.Key{Kind: "Pod", Name: pod.Name}, pod, asked); err != nil { // the next pass tries again
 		p.log.Info("Failed to ask for the restart of a pod that advertises a lost address", "pod", pod.Name, "error", err.Error())
 	}
@@ -76,5 +76,5 @@ func (p *pass) replaceLost(ctx context.Context, n topology.Node, pod *corev1.Pod
 
 // controls reports whether a pod belongs to a StrimziPodSet of the Kafka.
 func (s *site) controls(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(s.facts.PodSets(), func(set *podset.StrimziPodSet) bool { return metav1.IsControlledBy(pod, set) })
+	return slices.ContainsFunc(s.facts.PodSets(), func(set *core.StrimziPodSet) bool { return metav1.IsControlledBy(pod, set) })
 }

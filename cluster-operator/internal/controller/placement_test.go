@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 )
@@ -31,19 +31,19 @@ func TestAPodThatAdvertisesALostAddressIsRestarted(t *testing.T) {
 		w.Expect(w.k8s.Status().Update(t.Context(), node)).To(Succeed())
 	}
 	has("192.0.2.1")
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
 	pod := w.pods("pool")["my-cluster-pool-0"]
 	pod.Spec.ServiceAccountName, pod.Spec.NodeName = "", node.Name
 	pod.Annotations[placement.AnnotationAddress] = "192.0.2.1"
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, core.GroupVersion.WithKind("StrimziPodSet"))}
 	w.Expect(w.k8s.Create(t.Context(), &pod)).To(Succeed())
 	warned := ContainElement(And(HaveField("Reason", "NodeAddressChanged"), HaveField("Message", ContainSubstring(
 		"Pod my-cluster-pool-0 advertises the address 192.0.2.1, which Kubernetes node "+node.Name+" does not have any more"))))
 	asked := func() bool {
 		running := &corev1.Pod{}
 		w.get(running, pod.Name)
-		return v1.IsTrue(running.Annotations, podset.AnnotationManualRollingUpdate)
+		return v1.IsTrue(running.Annotations, core.AnnotationManualRollingUpdate)
 	}
 	for _, addresses := range [][]string{{"192.0.2.1"}, {"192.0.2.7", "192.0.2.1"}, {}} {
 		has(addresses...)

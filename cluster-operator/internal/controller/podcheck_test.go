@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -67,7 +67,7 @@ func TestNothingIsMadeOfPodsThatKubernetesWouldRefuse(t *testing.T) {
 			c.edit(pool)
 			w.create(newKafka(), pool)
 			w.reconcile()
-			sets, claims := &podset.StrimziPodSetList{}, &corev1.PersistentVolumeClaimList{}
+			sets, claims := &core.StrimziPodSetList{}, &corev1.PersistentVolumeClaimList{}
 			for _, list := range []client.ObjectList{sets, claims} {
 				w.Expect(w.k8s.List(t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
 			}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
@@ -74,7 +74,7 @@ func (w *world) pools() (all []string) {
 func TestTheConfigMapOfARemovedPoolIsMissed(t *testing.T) {
 	for name, harm := range map[string]func(*history, *corev1.ConfigMap){
 		"edited": func(h *history, c *corev1.ConfigMap) {
-			change(h, c, c.Name, func(c *corev1.ConfigMap) { c.Data[podset.ConfigMapServerConfig] = "broken" })
+			change(h, c, c.Name, func(c *corev1.ConfigMap) { c.Data[core.ConfigMapServerConfig] = "broken" })
 		},
 		"deleted": func(h *history, c *corev1.ConfigMap) { h.must(h.k8s.Delete(h.t.Context(), c)) },
 	} {

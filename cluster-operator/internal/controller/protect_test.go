@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -174,11 +174,11 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 // need does no harm.
 func TestWhichSecretsOfAUsersCAGoWithTheKafka(t *testing.T) {
 	label := func(value string) func(*corev1.Secret, *metav1.OwnerReference) {
-		return func(s *corev1.Secret, _ *metav1.OwnerReference) { s.Labels[podset.LabelManagedBy] = value }
+		return func(s *corev1.Secret, _ *metav1.OwnerReference) { s.Labels[core.LabelManagedBy] = value }
 	}
 	unmarked := func(change func(*metav1.OwnerReference)) func(*corev1.Secret, *metav1.OwnerReference) {
 		return func(s *corev1.Secret, ref *metav1.OwnerReference) {
-			delete(s.Labels, podset.LabelManagedBy)
+			delete(s.Labels, core.LabelManagedBy)
 			delete(s.Annotations, ownership.MarkSelf)
 			change(ref)
 		}
@@ -189,7 +189,7 @@ func TestWhichSecretsOfAUsersCAGoWithTheKafka(t *testing.T) {
 	}{
 		"made here":                    {change: func(*corev1.Secret, *metav1.OwnerReference) {}},
 		"made here, Helm's by now":     {change: label("Helm")},
-		"made here, without a label":   {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { delete(s.Labels, podset.LabelManagedBy) }},
+		"made here, without a label":   {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { delete(s.Labels, core.LabelManagedBy) }},
 		"made here, without any label": {change: func(s *corev1.Secret, _ *metav1.OwnerReference) { s.Labels = nil }},
 		"made here, with another reference by now": {change: func(_ *corev1.Secret, ref *metav1.OwnerReference) {
 			ref.BlockOwnerDeletion = new(true)
@@ -510,7 +510,7 @@ func TestVolumesOfAnEarlierKafkaAreNotPassedOverByARenamedPool(t *testing.T) {
 		w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "KafkaStorage"), HaveField("Message", HavePrefix(
 			"PersistentVolumeClaims data-my-cluster-controller-2 belong to an earlier Kafka "+w.namespace+"/my-cluster, and there is no "+
 				"KafkaNodePool controller to use them"))))
-		sets := &podset.StrimziPodSetList{}
+		sets := &core.StrimziPodSetList{}
 		w.Expect(w.k8s.List(t.Context(), sets, client.InNamespace(w.namespace))).To(Succeed())
 		w.Expect(sets.Items).To(BeEmpty())
 		return w

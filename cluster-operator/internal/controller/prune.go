@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -122,19 +122,19 @@ func (p *pass) removalObject(s *site, key facts.Key, o client.Object) removal.Ob
 	if object.Wanted {
 		return object // nothing else matters
 	}
-	object.Own = o.GetLabels()[podset.LabelManagedBy] == apply.FieldManager && s.applier.Owns(o)
+	object.Own = o.GetLabels()[core.LabelManagedBy] == apply.FieldManager && s.applier.Owns(o)
 	switch o := o.(type) {
 	case *corev1.Secret:
 		if key.Name == pki.TopicOperatorSecret(p.kafka.Name) {
 			object.Holds = removal.OfTopicOperator
-		} else if o.Labels[podset.LabelComponentType] == podset.ComponentKafka {
+		} else if o.Labels[core.LabelComponentType] == core.ComponentKafka {
 			object.Holds = removal.OfNode
 		}
 	case *corev1.PersistentVolumeClaim:
-		id, _ := podset.NodeID(key.Name)
+		id, _ := core.NodeID(key.Name)
 		object.Claim = removal.Claim{Pod: p.podOf(o), Node: id, Deletable: o.Annotations[v1.AnnotationDeleteClaim] == "true",
 			KeptByPool: p.keepsClaim(o), Terminating: o.DeletionTimestamp != nil}
-	case *podset.StrimziPodSet:
+	case *core.StrimziPodSet:
 		for _, l := range p.listed {
 			if l.Node.Cluster == s.cluster && l.Set.Name == key.Name {
 				object.Lists = append(object.Lists, l.Pod.Name)
@@ -147,7 +147,7 @@ func (p *pass) removalObject(s *site, key facts.Key, o client.Object) removal.Ob
 // keepsClaim reports whether the pool of a volume wants its claim to be kept by now. If the node leaves in the same pass, the annotation of
 // the claim is from before.
 func (p *pass) keepsClaim(claim *corev1.PersistentVolumeClaim) bool {
-	pool := p.pools[claim.Labels[podset.LabelPoolName]]
+	pool := p.pools[claim.Labels[core.LabelPoolName]]
 	return pool != nil && model.KeepsClaim(pool.Spec.Storage, claim.Name, p.kafka.Name+"-"+pool.Name)
 }
 

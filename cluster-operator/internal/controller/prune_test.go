@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -62,24 +62,24 @@ func TestWhatRemovalsDependOn(t *testing.T) {
 		}
 	}
 	named := func(name string, labels ...string) metav1.ObjectMeta {
-		meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{podset.LabelManagedBy: model.ManagedBy}}
+		meta := metav1.ObjectMeta{Name: name, Labels: map[string]string{core.LabelManagedBy: model.ManagedBy}}
 		for i := 0; i < len(labels); i += 2 {
 			meta.Labels[labels[i]] = labels[i+1]
 		}
 		return meta
 	}
-	set := &podset.StrimziPodSet{ObjectMeta: named("c")}
+	set := &core.StrimziPodSet{ObjectMeta: named("c")}
 	p.listed = []facts.ListedPod{{Set: set, Pod: mounting("my-cluster-c-5", "listed"), Node: topology.Node{ID: 5, Pool: "c", Cluster: "x"}}}
-	goes := &corev1.PersistentVolumeClaim{ObjectMeta: named("data-my-cluster-a-7", podset.LabelPoolName, "a")}
+	goes := &corev1.PersistentVolumeClaim{ObjectMeta: named("data-my-cluster-a-7", core.LabelPoolName, "a")}
 	goes.Annotations = map[string]string{v1.AnnotationDeleteClaim: "true"}
-	ends := &corev1.PersistentVolumeClaim{ObjectMeta: named("data-my-cluster-b-8", podset.LabelPoolName, "b")}
+	ends := &corev1.PersistentVolumeClaim{ObjectMeta: named("data-my-cluster-b-8", core.LabelPoolName, "b")}
 	ends.DeletionTimestamp = &metav1.Time{}
 	foreign, unmanaged := &corev1.ConfigMap{ObjectMeta: named("foreign")}, &corev1.ConfigMap{ObjectMeta: named("unmanaged")}
 	home, remote := &site{cluster: topology.Home}, &site{cluster: "x"}
 	objects(home, goes, ends, foreign, unmanaged, &corev1.ConfigMap{ObjectMeta: named("wanted")}, &corev1.Secret{ObjectMeta: named("ca")},
-		&corev1.Secret{ObjectMeta: named("node", podset.LabelComponentType, podset.ComponentKafka)},
-		&corev1.Secret{ObjectMeta: named("my-cluster-entity-topic-operator-certs", podset.LabelComponentType, podset.ComponentKafka)},
-		&podset.StrimziPodSet{ObjectMeta: named("c")})
+		&corev1.Secret{ObjectMeta: named("node", core.LabelComponentType, core.ComponentKafka)},
+		&corev1.Secret{ObjectMeta: named("my-cluster-entity-topic-operator-certs", core.LabelComponentType, core.ComponentKafka)},
+		&core.StrimziPodSet{ObjectMeta: named("c")})
 	home.kept[facts.Key{Kind: "ConfigMap", Name: "wanted"}] = true
 	foreign.OwnerReferences, unmanaged.Labels = nil, nil
 	home.facts.Pods = map[string]*corev1.Pod{"my-cluster-a-0": mounting("my-cluster-a-0", "data-my-cluster-a-0")}

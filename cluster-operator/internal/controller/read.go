@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -53,7 +53,7 @@ func (p *pass) read(ctx context.Context) error {
 	if p.input.MetadataVersion == "" {
 		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)
 	}
-	p.input.Sets = map[string]*podset.StrimziPodSet{}
+	p.input.Sets = map[string]*core.StrimziPodSet{}
 	for _, set := range p.podSets() {
 		p.input.Sets[set.Name] = set
 	}

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -344,13 +344,13 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.status.OperatorVersion = p.OperatorVersion
 	p.describeClusters()
 	for _, pod := range p.pods() {
-		if why := status.WaitsFor(pod); why != "" && pod.Labels[podset.LabelKind] == podset.KindKafka {
-			p.waits(pod.Labels[podset.LabelPoolName], "pod %s (%s)", pod.Name, why)
+		if why := status.WaitsFor(pod); why != "" && pod.Labels[core.LabelKind] == core.KindKafka {
+			p.waits(pod.Labels[core.LabelPoolName], "pod %s (%s)", pod.Name, why)
 		}
 	}
 	for _, set := range p.status.Sets {
 		if why := status.SetWaitsFor(set); why != "" {
-			p.waits(set.Labels[podset.LabelPoolName], "StrimziPodSet %s (%s)", set.Name, why)
+			p.waits(set.Labels[core.LabelPoolName], "StrimziPodSet %s (%s)", set.Name, why)
 		}
 	}
 	slices.SortFunc(p.status.Waiting, func(a, b status.Wait) int { return cmp.Compare(a.Message, b.Message) })

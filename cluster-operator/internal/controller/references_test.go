@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -42,7 +42,7 @@ func TestWhatAKafkaRefersToMayComeAfterIt(t *testing.T) {
 	missing("Secret own with custom TLS certificate does not exist.")
 	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "own"}, Data: newHistory(t, 1).ownCertificate(time.Now(), years)})
 	w.Eventually(func() error {
-		return w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool"}, &podset.StrimziPodSet{})
+		return w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool"}, &core.StrimziPodSet{})
 	}).Should(Succeed())
 
 	shown := func() string {

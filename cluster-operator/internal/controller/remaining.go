@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
@@ -54,7 +54,7 @@ func objectsOfAnchor(has facts.Cluster, kafka string) (found []facts.Key) {
 	}
 	for name, pod := range has.Pods {
 		set := metav1.GetControllerOf(pod)
-		if set == nil || set.Kind != "StrimziPodSet" || pod.Labels[podset.LabelName] != kafka+"-kafka" {
+		if set == nil || set.Kind != "StrimziPodSet" || pod.Labels[core.LabelName] != kafka+"-kafka" {
 			continue
 		}
 		if owner := has.Objects[facts.Key{Kind: set.Kind, Name: set.Name}]; owner == nil || ofAnchor(owner, kafka) {

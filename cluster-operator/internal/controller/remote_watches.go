@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -92,7 +92,7 @@ func (r *Reconciler) wakeLeft(ctx context.Context, changes chan<- event.GenericE
 		if m.Status().State != clusters.Connected {
 			return list, nil // its return is told again
 		}
-		return list, m.Reader().List(reading, &list, client.MatchingLabels{podset.LabelComponentType: model.ComponentAnchor})
+		return list, m.Reader().List(reading, &list, client.MatchingLabels{core.LabelComponentType: model.ComponentAnchor})
 	})
 	for _, in := range anchors {
 		if in.err != nil {

@@ -11,7 +11,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -102,7 +102,7 @@ func (p *pass) renew(ctx context.Context) error {
 // madeByAnother reports whether a pod is listed by a set of another operator, such as Strimzi's, whose certificates are that one's to
 // renew. Somebody may have changed the label of those made here.
 func madeByAnother(l facts.ListedPod) bool {
-	return l.Set.Labels[podset.LabelManagedBy] != apply.FieldManager && !ownership.Original(l.Set, "StrimziPodSet")
+	return l.Set.Labels[core.LabelManagedBy] != apply.FieldManager && !ownership.Original(l.Set, "StrimziPodSet")
 }
 
 // renewOnly are nodes as their certificates are renewed, and nothing else.

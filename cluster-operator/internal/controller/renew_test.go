@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -54,8 +54,8 @@ func certificate(g *WithT, secret *corev1.Secret) *x509.Certificate {
 // withoutCertificates returns a pod without the annotations that depend on certificates.
 func withoutCertificates(pod corev1.Pod) corev1.Pod {
 	pod.Annotations = maps.Clone(pod.Annotations)
-	for _, key := range []string{nodeThumbprint, podset.AnnotationRevision, podset.AnnotationClusterCACertGeneration,
-		podset.AnnotationClusterCAKeyGeneration, podset.AnnotationClientsCACertGeneration, pki.AnnotationDistrustedKey} {
+	for _, key := range []string{nodeThumbprint, core.AnnotationRevision, core.AnnotationClusterCACertGeneration,
+		core.AnnotationClusterCAKeyGeneration, core.AnnotationClientsCACertGeneration, pki.AnnotationDistrustedKey} {
 		delete(pod.Annotations, key)
 	}
 	return pod
@@ -107,7 +107,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 		"an invalid Kafka, and another label on a StrimziPodSet": {
 			func(w *world) {
 				set := w.set("pool")
-				set.Labels[podset.LabelManagedBy] = "Helm"
+				set.Labels[core.LabelManagedBy] = "Helm"
 				w.Expect(w.k8s.Update(w.t.Context(), set)).To(Succeed())
 				w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
 			},
@@ -169,13 +169,13 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 				}
 				pause("true")
 				w.reconcile()
-				set := &podset.StrimziPodSet{}
+				set := &core.StrimziPodSet{}
 				w.get(set, "my-cluster-pool")
-				w.Expect(set.Annotations).To(HaveKey(podset.AnnotationHold))
+				w.Expect(set.Annotations).To(HaveKey(core.AnnotationHold))
 				pause("false")
 				w.reconcile()
 				w.get(set, "my-cluster-pool")
-				w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+				w.Expect(set.Annotations).NotTo(HaveKey(core.AnnotationHold))
 			},
 			func(w *world) { w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" }) }, "Unsupported Kafka.spec.kafka.version: 1.0.0"},
 	} {
@@ -208,7 +208,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 			w.Expect(after.DNSNames).To(Equal(before.DNSNames))
 			renewed := w.pods("pool")
 			for name, pod := range renewed {
-				w.Expect(pod.Annotations[podset.AnnotationRevision]).NotTo(Equal(pods[name].Annotations[podset.AnnotationRevision]),
+				w.Expect(pod.Annotations[core.AnnotationRevision]).NotTo(Equal(pods[name].Annotations[core.AnnotationRevision]),
 					"the roller restarts it")
 				w.Expect(withoutCertificates(pod)).To(Equal(withoutCertificates(pods[name])), "it is what it was otherwise")
 			}
@@ -226,7 +226,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 			c.mend(w)
 			w.reconcile()
 			for name, pod := range w.pods("pool") {
-				w.Expect(pod.Annotations).To(HaveKeyWithValue(podset.AnnotationRevision, renewed[name].Annotations[podset.AnnotationRevision]),
+				w.Expect(pod.Annotations).To(HaveKeyWithValue(core.AnnotationRevision, renewed[name].Annotations[core.AnnotationRevision]),
 					"nothing is restarted once more")
 			}
 		})
@@ -279,7 +279,7 @@ func TestNodesOfARemovedPoolMoveToANewKey(t *testing.T) {
 	h.must(h.k8s.Update(t.Context(), key))
 	h.comeUp()
 	after := h.brokerPods()[0]
-	g.Expect(after.Annotations[podset.AnnotationClusterCAKeyGeneration]).To(Equal("1"))
+	g.Expect(after.Annotations[core.AnnotationClusterCAKeyGeneration]).To(Equal("1"))
 	g.Expect(after.Annotations[nodeThumbprint]).NotTo(Equal(before.Annotations[nodeThumbprint]))
 	g.Expect(withoutCertificates(*after).Spec).To(Equal(withoutCertificates(*before).Spec))
 	for entry := range h.object(facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca-cert"}).(*corev1.Secret).Data {
@@ -291,7 +291,7 @@ func TestNodesOfARemovedPoolMoveToANewKey(t *testing.T) {
 func (h *history) judgeExpiry() {
 	h.t.Helper()
 	for key, o := range h.k8s.server.objects {
-		set, is := o.object().(*podset.StrimziPodSet)
+		set, is := o.object().(*core.StrimziPodSet)
 		if !is || key.Kind != "StrimziPodSet" {
 			continue
 		}
@@ -329,7 +329,7 @@ func TestCertificatesInOtherKubernetesClustersAreRenewedThoughAKafkaIsInvalid(t 
 			w := newStretchedWorld(t)
 			w.form()
 			served := func(id string) (end time.Time, thumbprint string) {
-				set, secret := &podset.StrimziPodSet{}, &corev1.Secret{}
+				set, secret := &core.StrimziPodSet{}, &corev1.Secret{}
 				w.in(id, set, "my-cluster-"+id)
 				for _, pod := range listedBy(t, set) {
 					w.in(id, secret, pod.Name)

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -202,7 +202,7 @@ func newWorldOn(t *testing.T, server *rest.Config) *world {
 	w := &world{WithT: NewWithT(t), t: t, brokers: &brokers{}, now: time.Now()}
 	w.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	w.Expect(v1.AddToScheme(scheme)).To(Succeed())
-	w.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	w.Expect(core.AddToScheme(scheme)).To(Succeed())
 	k8s, err := client.NewWithWatch(server, client.Options{Scheme: scheme})
 	w.Expect(err).NotTo(HaveOccurred())
 	w.k8s = k8s
@@ -263,7 +263,7 @@ func (w *world) versions() map[string]string {
 	all := map[string]string{}
 	for _, list := range []client.ObjectList{&corev1.ServiceList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
 		&corev1.PersistentVolumeClaimList{},
-		&corev1.ServiceAccountList{}, &podset.StrimziPodSetList{}, &v1.KafkaList{}, &v1.KafkaNodePoolList{}} {
+		&corev1.ServiceAccountList{}, &core.StrimziPodSetList{}, &v1.KafkaList{}, &v1.KafkaNodePoolList{}} {
 		w.Expect(w.k8s.List(w.t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
 		items, err := runtime.DefaultUnstructuredConverter.ToUnstructured(list)
 		w.Expect(err).NotTo(HaveOccurred())
@@ -281,7 +281,7 @@ func TestAKafkaIsMadeAndASecondPassWritesNothing(t *testing.T) {
 	w.r.NewKey = nil // generate keys as in production
 	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-pool"}, set)).To(Succeed())
 	w.Expect(set.Spec.Pods).To(HaveLen(3))
 	w.reconcile() // fields that the API server defaulted are no differences
@@ -302,7 +302,7 @@ func (w *world) get(o client.Object, name string) {
 // pods returns the pods that the StrimziPodSet of a pool lists, by name.
 func (w *world) pods(pool string) map[string]corev1.Pod {
 	w.t.Helper()
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-"+pool)
 	listed := map[string]corev1.Pod{}
 	for _, raw := range set.Spec.Pods {
@@ -322,7 +322,7 @@ func TestWhatSomebodyElseEditsIsHealed(t *testing.T) {
 	text := config.Data["server.config"]
 	config.Data["server.config"] = "node.id=7"
 	w.Expect(w.k8s.Update(t.Context(), config)).To(Succeed())
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
 	wanted := string(set.Spec.Pods[0].Raw)
 	set.Spec.Pods[0].Raw = []byte(strings.Replace(wanted, "kafka:4.3.1", "somebody/else:1", 1))
@@ -363,7 +363,7 @@ func TestAnEditWithItsHashIsHealed(t *testing.T) {
 		w.Expect(w.pods("pool")).To(Equal(before))
 
 		// The sets of earlier versions do not know the hash. What is there counts, and is noted.
-		set := &podset.StrimziPodSet{}
+		set := &core.StrimziPodSet{}
 		w.get(set, "my-cluster-pool")
 		delete(set.Annotations, model.AnnotationContents)
 		w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -196,7 +196,7 @@ func (p *pass) keepUnaddressed() {
 	for _, l := range p.listed {
 		why, unknown := p.input.Endpoints.Delayed[l.Node.ID]
 		pod := p.pod(l.Node)
-		unknown = unknown && pod != nil && pod.DeletionTimestamp == nil && podset.IsReady(pod)
+		unknown = unknown && pod != nil && pod.DeletionTimestamp == nil && core.IsReady(pod)
 		if waitsFor := p.delayed[l.Node.ID]; waitsFor != "" && inUse {
 			why, unknown = waitsFor, true
 		}

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
@@ -107,9 +107,9 @@ func TestAPauseEndsThoughThePassFails(t *testing.T) {
 	w.edit(func(k *v1.Kafka) { k.Annotations = nil })
 	w.reconcile()
 	w.Expect(w.ready().Reason).To(Equal("CAKeyLost"))
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
-	w.Expect(set.Annotations).NotTo(HaveKey(podset.AnnotationHold))
+	w.Expect(set.Annotations).NotTo(HaveKey(core.AnnotationHold))
 }
 
 func TestANodePortMovesToANewBroker(t *testing.T) {

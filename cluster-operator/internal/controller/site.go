@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -215,8 +215,8 @@ func ids(nodes []topology.Node) []int32 {
 }
 
 // podSets returns the StrimziPodSets in all Kubernetes clusters, in the order of their names.
-func (p *pass) podSets() []*podset.StrimziPodSet {
-	var sets []*podset.StrimziPodSet
+func (p *pass) podSets() []*core.StrimziPodSet {
+	var sets []*core.StrimziPodSet
 	for _, s := range p.sites {
 		sets = append(sets, s.facts.PodSets()...)
 	}
@@ -256,7 +256,7 @@ func (p *pass) pods() []*corev1.Pod {
 // nodePods returns the pods of nodes: those that run, and those that StrimziPodSets list.
 func (p *pass) nodePods() []*corev1.Pod {
 	pods := slices.DeleteFunc(p.pods(), func(pod *corev1.Pod) bool {
-		return pod.Labels[podset.LabelName] != p.kafka.Name+"-kafka" &&
+		return pod.Labels[core.LabelName] != p.kafka.Name+"-kafka" &&
 			!slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Pod.Name == pod.Name })
 	})
 	for _, l := range p.listed {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -86,7 +86,7 @@ func TestAStatusThatTheCacheLacksIsWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newReadyWorld(t, "pool", 1)
 			ready := func(pods int32) {
-				set := &podset.StrimziPodSet{}
+				set := &core.StrimziPodSet{}
 				w.get(set, "my-cluster-pool")
 				set.Status.ReadyPods = pods
 				w.Expect(w.k8s.Status().Update(t.Context(), set)).To(Succeed())

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -85,7 +85,7 @@ func (p *pass) claimSizes() map[string]map[string]resource.Quantity {
 	for _, s := range p.sites {
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
-			pool := claim.Labels[podset.LabelPoolName]
+			pool := claim.Labels[core.LabelPoolName]
 			if sizes[pool] == nil {
 				sizes[pool] = map[string]resource.Quantity{}
 			}
@@ -113,7 +113,7 @@ func (p *pass) keptClaims(pool string) (kept []string) {
 
 // storageOf returns the storage of the nodes of a StrimziPodSet. If somebody removed the annotation with it, it is the desired storage,
 // provided that the nodes have its volumes.
-func (p *pass) storageOf(set *podset.StrimziPodSet, pool *v1.KafkaNodePool) (v1.Storage, error) {
+func (p *pass) storageOf(set *core.StrimziPodSet, pool *v1.KafkaNodePool) (v1.Storage, error) {
 	var noted v1.Storage
 	if json.Unmarshal([]byte(set.Annotations[v1.AnnotationStorage]), &noted) == nil && noted.Type != "" {
 		return noted, nil
@@ -224,7 +224,7 @@ func (p *pass) current(l facts.ListedPod) bool {
 		return false
 	}
 	pod := s.facts.Pods[l.Pod.Name]
-	return pod.DeletionTimestamp == nil && podset.IsReady(pod) && !podset.Outdated(pod, l.Pod)
+	return pod.DeletionTimestamp == nil && core.IsReady(pod) && !core.Outdated(pod, l.Pod)
 }
 
 // whyVolumeStays returns why a volume can't be taken from a broker yet, "" if it can. cordons is whether new replicas must be kept out of
@@ -275,7 +275,7 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 func (p *pass) warnOfDeletions() {
 	for _, pod := range p.pods() {
 		if v1.IsTrue(pod.Annotations, v1.AnnotationDeletePodAndPVC) {
-			p.warnOf(pod.Labels[podset.LabelPoolName], v1.ReasonUnsupportedField,
+			p.warnOf(pod.Labels[core.LabelPoolName], v1.ReasonUnsupportedField,
 				fmt.Sprintf("Pod %s has the annotation %s, which is not supported and has no effect: make sure that other brokers have "+
 					"replicas of its partitions, then delete its PersistentVolumeClaims and the pod", pod.Name, v1.AnnotationDeletePodAndPVC))
 		}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -185,7 +185,7 @@ func fileSystemGrowsByRestart(t *testing.T, removed bool) {
 	w.reconcile()
 	w.start("pool")
 	const name = "my-cluster-pool-0"
-	revision := func() string { return w.pods("pool")[name].Annotations[podset.AnnotationRevision] }
+	revision := func() string { return w.pods("pool")[name].Annotations[core.AnnotationRevision] }
 	before := revision()
 	claim := &corev1.PersistentVolumeClaim{}
 	w.get(claim, "data-"+name)
@@ -240,11 +240,11 @@ func TestAPodThatWaitsForAFactOfItsKubernetesNodeIsNamed(t *testing.T) {
 	w.reconcile()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.Expect(w.k8s.Create(t.Context(), node)).To(Succeed())
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-pool")
 	pod := w.pods("pool")["my-cluster-pool-0"]
 	pod.Spec.ServiceAccountName, pod.Spec.NodeName = "", node.Name
-	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, core.GroupVersion.WithKind("StrimziPodSet"))}
 	w.Expect(w.k8s.Create(t.Context(), &pod)).To(Succeed())
 	w.reconcile()
 	waits := HaveField("Message", "Pod my-cluster-pool-0 waits: Kubernetes node "+node.Name+" has no label topology.kubernetes.io/zone")

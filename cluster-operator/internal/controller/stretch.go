@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
@@ -267,7 +267,7 @@ func (p *pass) needsAnchor(s *site) bool {
 		return false
 	}
 	for _, pod := range s.facts.Pods {
-		if pod.Labels[podset.LabelName] == p.kafka.Name+"-kafka" {
+		if pod.Labels[core.LabelName] == p.kafka.Name+"-kafka" {
 			return true
 		}
 	}

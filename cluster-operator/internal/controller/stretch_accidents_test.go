@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -161,7 +161,7 @@ func TestNodesAreKnownThoughTheirAnchorIsGone(t *testing.T) {
 	pool.Spec.Replicas = 1
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
 	w.settle() // the garbage collector has not run yet
-	set, anchor := &podset.StrimziPodSet{}, &corev1.ConfigMap{}
+	set, anchor := &core.StrimziPodSet{}, &corev1.ConfigMap{}
 	w.in("east", set, "my-cluster-a")
 	w.Expect(set.Spec.Pods).To(HaveLen(2), "its brokers hold replicas")
 	w.in("east", anchor, "my-cluster-kafka-gc")
@@ -294,7 +294,7 @@ func TestAKafkaThatLosesAnnotationAndFinalizerKeepsItsNodesElsewhere(t *testing.
 	w.Expect(w.kafka().Status.Conditions).To(elsewhere)
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
 	for id, name := range map[string]string{"east": "my-cluster-east", "west": "my-cluster-west"} {
-		set := &podset.StrimziPodSet{}
+		set := &core.StrimziPodSet{}
 		w.in(id, set, name)
 		w.Expect(set.Spec.Pods).To(HaveLen(1))
 	}
@@ -396,7 +396,7 @@ func TestTheStrimziPodSetOfARemovedPoolOfAStretchedKafkaIsLost(t *testing.T) {
 			w.Expect(strings.Split(voters, ",")).To(HaveLen(3))
 			w.Expect(w.k8s.Delete(t.Context(), w.pool(id))).To(Succeed())
 			w.settle()
-			set := &podset.StrimziPodSet{}
+			set := &core.StrimziPodSet{}
 			w.in(id, set, "my-cluster-"+id)
 			w.Expect(w.members[id].Delete(t.Context(), set)).To(Succeed())
 			w.pass()

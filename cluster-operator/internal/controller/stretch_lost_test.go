@@ -10,7 +10,7 @@ import (
 	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -151,7 +151,7 @@ func TestANewKubernetesClusterTakesThePlaceOfALostOne(t *testing.T) {
 	g := NewWithT(t)
 	h := formInMemory(t, untouched)
 	listed := func(s *apiServer) (all []node) {
-		return nodesOf(t.Fatal, s, s.objects[facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}].object().(*podset.StrimziPodSet))
+		return nodesOf(t.Fatal, s, s.objects[facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}].object().(*core.StrimziPodSet))
 	}
 	before := listed(h.servers[2])
 	clear(h.servers[2].objects)

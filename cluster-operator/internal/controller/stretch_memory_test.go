@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -491,8 +491,8 @@ func TestNothingIsWrittenOnceAnAnchorShowsAnotherHolder(t *testing.T) {
 			h := formInMemory(t, untouched)
 			h.now = h.now.AddDate(0, 11, 15) // certificates are to be renewed
 			for i, set := range map[int]string{0: "my-cluster-central", 2: "my-cluster-east", 3: "my-cluster-west"} {
-				paused := h.servers[i].objects[facts.Key{Kind: "StrimziPodSet", Name: set}].object().(*podset.StrimziPodSet).DeepCopy()
-				paused.Annotations = with(paused.Annotations, podset.AnnotationHold, model.HoldPaused)
+				paused := h.servers[i].objects[facts.Key{Kind: "StrimziPodSet", Name: set}].object().(*core.StrimziPodSet).DeepCopy()
+				paused.Annotations = with(paused.Annotations, core.AnnotationHold, model.HoldPaused)
 				h.must(h.servers[i].client().Update(t.Context(), paused))
 			}
 			h.nodePort(h.servers[2], "my-cluster-east-1-nodeport") // the first object that is to be written there
@@ -711,7 +711,7 @@ func (h *stretched) agents() map[string]string {
 	for _, s := range h.servers {
 		for key, o := range s.objects {
 			if key.Kind == "StrimziPodSet" {
-				named[s.id] = o.GetAnnotations()[podset.AnnotationAgentNamespace]
+				named[s.id] = o.GetAnnotations()[core.AnnotationAgentNamespace]
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -135,7 +135,7 @@ func TestAnAnchorThatIsBeingDeletedIsWaitedFor(t *testing.T) {
 type lacking struct{ client.Reader }
 
 func (l lacking) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	if _, is := list.(*podset.StrimziPodSetList); is {
+	if _, is := list.(*core.StrimziPodSetList); is {
 		return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "core.strimzi.io", Kind: "StrimziPodSet"},
 			SearchedVersions: []string{"v1"}}
 	}
@@ -195,7 +195,7 @@ func TestAKafkaThatARemoteClusterHasOfItsOwnIsLeftAlone(t *testing.T) {
 	own.create(newKafka(), nodePool("east", 1, v1.RoleBroker, v1.RoleController))
 	own.reconcile()
 	theirs := w.all()["east"]
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.in("east", set, "my-cluster-east")
 
 	w.create(stretchedKafka(), poolIn("central", "central", 1, v1.RoleBroker, v1.RoleController),

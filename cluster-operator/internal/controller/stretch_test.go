@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -324,7 +324,7 @@ func (w *stretchedWorld) pods() {
 			continue
 		}
 		w.endPods(id)
-		var sets podset.StrimziPodSetList
+		var sets core.StrimziPodSetList
 		w.Expect(m.List(w.t.Context(), &sets, client.InNamespace(w.namespace))).To(Succeed())
 		for i := range sets.Items {
 			set := &sets.Items[i]
@@ -332,19 +332,19 @@ func (w *stretchedWorld) pods() {
 				pod, live := &corev1.Pod{}, &corev1.Pod{}
 				w.Expect(json.Unmarshal(raw.Raw, pod)).To(Succeed())
 				err := m.Get(w.t.Context(), client.ObjectKeyFromObject(pod), live)
-				if err == nil && live.Annotations[podset.AnnotationRevision] != pod.Annotations[podset.AnnotationRevision] {
+				if err == nil && live.Annotations[core.AnnotationRevision] != pod.Annotations[core.AnnotationRevision] {
 					w.Expect(m.Delete(w.t.Context(), live, client.GracePeriodSeconds(0))).To(Succeed())
 					err = apierrors.NewNotFound(corev1.Resource("pods"), pod.Name)
 				}
-				configured[string(live.UID)] = pod.Annotations[podset.AnnotationConfigHash]
+				configured[string(live.UID)] = pod.Annotations[core.AnnotationConfigHash]
 				if apierrors.IsNotFound(err) {
 					pod.Spec.ServiceAccountName = ""
-					pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, podset.GroupVersion.WithKind("StrimziPodSet"))}
+					pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, core.GroupVersion.WithKind("StrimziPodSet"))}
 					w.Expect(m.Create(w.t.Context(), pod)).To(Succeed())
 				}
 			}
 			n := int32(len(set.Spec.Pods))
-			wanted := podset.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
+			wanted := core.StrimziPodSetStatus{ObservedGeneration: set.Generation, Pods: n, CurrentPods: n, ReadyPods: n}
 			if !reflect.DeepEqual(set.Status, wanted) {
 				set.Status = wanted
 				w.Expect(m.Client.Status().Update(w.t.Context(), set)).To(Succeed())
@@ -357,7 +357,7 @@ func (w *stretchedWorld) pods() {
 func (w *stretchedWorld) endPods(id string) {
 	w.t.Helper()
 	m := w.members[id]
-	var sets podset.StrimziPodSetList
+	var sets core.StrimziPodSetList
 	w.Expect(m.List(w.t.Context(), &sets, client.InNamespace(w.namespace))).To(Succeed())
 	listed := map[string]bool{}
 	for i := range sets.Items {
@@ -379,12 +379,12 @@ func (w *stretchedWorld) endPods(id string) {
 // reportConfigured reports with which configurations pods run, by uid, as the roller does.
 func (w *stretchedWorld) reportConfigured(pods map[string]string) {
 	w.t.Helper()
-	text, err := json.Marshal(podset.RollerStatus{Configurations: pods})
+	text, err := json.Marshal(core.RollerStatus{Configurations: pods})
 	w.Expect(err).NotTo(HaveOccurred())
-	config := &corev1.ConfigMap{ObjectMeta: w.named(podset.RollerStatusName("my-cluster"))}
+	config := &corev1.ConfigMap{ObjectMeta: w.named(core.RollerStatusName("my-cluster"))}
 	_, err = controllerutil.CreateOrUpdate(w.t.Context(), w.k8s, config, func() error {
-		config.Labels = map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: "my-cluster"}
-		config.Data = map[string]string{podset.RollerStatusKey: string(text)}
+		config.Labels = map[string]string{core.LabelManagedBy: core.ManagedByRoller, v1.LabelCluster: "my-cluster"}
+		config.Data = map[string]string{core.RollerStatusKey: string(text)}
 		return nil
 	})
 	w.Expect(err).NotTo(HaveOccurred())
@@ -442,7 +442,7 @@ func TestAKafkaIsStretchedOverThreeKubernetesClusters(t *testing.T) {
 		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
 		w.Expect(w.setting(id, pod, "broker.rack")).To(Equal(id))
 		w.Expect(w.setting(id, pod, "advertised.listeners")).To(ContainSubstring(fmt.Sprintf("REPLICATION-9091://192.0.2.%d:3", i+1)))
-		set := &podset.StrimziPodSet{}
+		set := &core.StrimziPodSet{}
 		w.in(id, set, "my-cluster-"+id)
 		w.Expect(set.Annotations).To(HaveKeyWithValue(v1.AnnotationTargetCluster, id))
 		secret := &corev1.Secret{}
@@ -624,9 +624,9 @@ func TestAPausedKafkaIsHeldInEachKubernetesCluster(t *testing.T) {
 	w.form()
 	held := func() (ids []string) {
 		for _, id := range []string{"central", "east", "west"} {
-			set := &podset.StrimziPodSet{}
+			set := &core.StrimziPodSet{}
 			w.in(id, set, "my-cluster-"+id)
-			if set.Annotations[podset.AnnotationHold] == model.HoldPaused {
+			if set.Annotations[core.AnnotationHold] == model.HoldPaused {
 				ids = append(ids, id)
 			}
 		}
@@ -1265,7 +1265,7 @@ func TestAKafkaInOneKubernetesClusterIsStretched(t *testing.T) {
 		w.pass()
 	}
 	w.Expect(w.setting("central", "my-cluster-a-0", "controller.quorum.voters")).To(Equal(inside))
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.in("east", set, "my-cluster-b")
 	w.Expect(set.Spec.Pods).To(BeEmpty(), "a node elsewhere could not reach the controllers")
 
@@ -1350,7 +1350,7 @@ func TestRacksOfAStretchedKafka(t *testing.T) {
 			w.create(k, poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
 			w.settle()
 			w.Expect(w.setting("east", "my-cluster-b-1", "broker.rack")).To(Equal(c.want))
-			set := &podset.StrimziPodSet{}
+			set := &core.StrimziPodSet{}
 			w.in("east", set, "my-cluster-b")
 			pods, err := set.DesiredPods()
 			w.Expect(err).NotTo(HaveOccurred())
@@ -1387,7 +1387,7 @@ func TestAStretchedKafkaIsInOneKubernetesClusterAgain(t *testing.T) {
 	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
 	w.brokers.replicas = map[int32]int{0: 1, 1: 1}
 	w.settle()
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.in("east", set, "my-cluster-b")
 	w.Expect(set.Spec.Pods).To(HaveLen(1), "its broker holds replicas")
 	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
@@ -1437,7 +1437,7 @@ func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 	for range 3 {
 		w.pass()
 	}
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.in("east", set, "my-cluster-b")
 	w.Expect(set.Spec.Pods).To(BeEmpty())
 	w.brokers.replicas[1] = 1 // it got one before it stopped
@@ -1520,7 +1520,7 @@ func TestAnAnchorOutlivesThePodsThatStop(t *testing.T) {
 	for range 3 {
 		w.pass()
 	}
-	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-b"}, &podset.StrimziPodSet{})).
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-b"}, &core.StrimziPodSet{})).
 		To(MatchError(apierrors.IsNotFound, "NotFound"))
 	w.Expect(w.anchored("east")).To(BeTrue(), "the pod of its broker stops")
 	w.endPods("east")

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
@@ -15,9 +15,9 @@ import (
 // ownedByStrimzi reports whether Strimzi's cluster operator made the nodes of a Kafka, and then records an Event. Such a Kafka is left
 // alone, its status, too: most of its objects have the names that they have here, and belong to the same Kafka object.
 func (r *Reconciler) ownedByStrimzi(ctx context.Context, kafka *v1.Kafka) (bool, error) {
-	var sets podset.StrimziPodSetList
+	var sets core.StrimziPodSetList
 	err := r.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy, client.InNamespace(kafka.Namespace), client.MatchingLabels{
-		v1.LabelCluster: kafka.Name, podset.LabelKind: podset.KindKafka, podset.LabelManagedBy: podset.ManagedByStrimzi})
+		v1.LabelCluster: kafka.Name, core.LabelKind: core.KindKafka, core.LabelManagedBy: core.ManagedByStrimzi})
 	if err != nil {
 		return false, fmt.Errorf("list StrimziPodSets: %w", err)
 	}
@@ -27,7 +27,7 @@ func (r *Reconciler) ownedByStrimzi(ctx context.Context, kafka *v1.Kafka) (bool,
 		}
 		message := fmt.Sprintf("Strimzi's cluster operator made StrimziPodSet %s/%s (label %s), so nothing is changed here. Give each operator "+
 			"Kafkas of its own: by STRIMZI_NAMESPACE, or by STRIMZI_CUSTOM_RESOURCE_SELECTOR",
-			kafka.Namespace, sets.Items[i].Name, podset.LabelManagedBy)
+			kafka.Namespace, sets.Items[i].Name, core.LabelManagedBy)
 		log.FromContext(ctx).Info(message)
 		r.Events.Warning(kafka, "ManagedByStrimzi", "Reconcile", message)
 		return true, nil

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -24,8 +24,8 @@ func TestAKafkaOfStrimzisOperatorIsLeftAlone(t *testing.T) {
 			}
 			w.create(kafka, nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
 			theirs := func(name string, owner client.Object, kind string) metav1.ObjectMeta {
-				return metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelKind: podset.KindKafka,
-					podset.LabelManagedBy: podset.ManagedByStrimzi, podset.LabelPoolName: "pool"},
+				return metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelCluster: "my-cluster", core.LabelKind: core.KindKafka,
+					core.LabelManagedBy: core.ManagedByStrimzi, core.LabelPoolName: "pool"},
 					OwnerReferences: []metav1.OwnerReference{{APIVersion: v1.GroupVersion.String(), Kind: kind, Name: owner.GetName(),
 						UID: owner.GetUID()}}}
 			}
@@ -33,7 +33,7 @@ func TestAKafkaOfStrimzisOperatorIsLeftAlone(t *testing.T) {
 				&corev1.Service{ObjectMeta: theirs("my-cluster-kafka-bootstrap", kafka, "Kafka"), Spec: corev1.ServiceSpec{
 					Selector: map[string]string{"strimzi.io/broker-role": "true"}, Ports: []corev1.ServicePort{{Name: "tcp-tls", Port: 9093}}}},
 				&corev1.Secret{ObjectMeta: theirs("my-cluster-cluster-ca", kafka, "Kafka")},
-				&podset.StrimziPodSet{ObjectMeta: theirs("my-cluster-pool", w.pool("pool"), "KafkaNodePool"), Spec: &podset.StrimziPodSetSpec{
+				&core.StrimziPodSet{ObjectMeta: theirs("my-cluster-pool", w.pool("pool"), "KafkaNodePool"), Spec: &core.StrimziPodSetSpec{
 					Selector: metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelCluster: "my-cluster"}}, Pods: []runtime.RawExtension{}}},
 			)
 			before := w.versions()
@@ -52,8 +52,8 @@ func TestALabelOnOurOwnStrimziPodSetStopsNothing(t *testing.T) {
 	w.create(newKafka(), nodePool("pool", 3, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	set := w.set("pool")
-	set.Labels[podset.LabelManagedBy] = podset.ManagedByStrimzi
+	set.Labels[core.LabelManagedBy] = core.ManagedByStrimzi
 	w.Expect(w.k8s.Update(t.Context(), set)).To(Succeed())
 	w.reconcile()
-	w.Expect(w.set("pool").Labels).To(HaveKeyWithValue(podset.LabelManagedBy, podset.ManagedByClusterOperator))
+	w.Expect(w.set("pool").Labels).To(HaveKeyWithValue(core.LabelManagedBy, core.ManagedByClusterOperator))
 }

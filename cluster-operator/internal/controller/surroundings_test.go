@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -113,19 +113,19 @@ func TestAVolumeOfBrokersWithReplicasAndTheMetadataLogStaysWithoutARestart(t *te
 	pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0, false), disk(1, false)}}
 	h.runs(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
 	set := facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-brokers"}
-	before := h.object(set).(*podset.StrimziPodSet).Spec.Pods
+	before := h.object(set).(*core.StrimziPodSet).Spec.Pods
 	change(h, pool, "brokers", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = []v1.StorageVolume{disk(1, false)} })
 	revision := func(pods []runtime.RawExtension) string {
 		pod := &corev1.Pod{}
 		h.must(json.Unmarshal(pods[0].Raw, pod))
-		return pod.Annotations[podset.AnnotationRevision]
+		return pod.Annotations[core.AnnotationRevision]
 	}
 	for range 2 {
 		h.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0), Replicas: 3, Cordoned: true}, {Path: dirOf(0, 1)}}}
 		h.passOver("my-cluster")
 	}
 	g.Expect(h.kafka("my-cluster").Status.Conditions).To(blockedBy("volume 0 of broker 0 holds 3 replicas"))
-	g.Expect(revision(h.object(set).(*podset.StrimziPodSet).Spec.Pods)).To(Equal(revision(before)))
+	g.Expect(revision(h.object(set).(*core.StrimziPodSet).Spec.Pods)).To(Equal(revision(before)))
 	h.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0), Cordoned: true}, {Path: dirOf(0, 1)}}}
 	h.passOver("my-cluster")
 	h.comeUp()
@@ -136,10 +136,10 @@ func TestAVolumeOfBrokersWithReplicasAndTheMetadataLogStaysWithoutARestart(t *te
 func TestAPodSetOfAnotherKindWithAPoolsNameIsNamed(t *testing.T) {
 	g := NewWithT(t)
 	h := newHistory(t, 1)
-	theirs := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "my-cluster-connect",
-		Labels:          map[string]string{v1.LabelCluster: "my-cluster", podset.LabelKind: "KafkaConnect"},
+	theirs := &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "my-cluster-connect",
+		Labels:          map[string]string{v1.LabelCluster: "my-cluster", core.LabelKind: "KafkaConnect"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "KafkaConnect", Name: "my-cluster", UID: "theirs"}}},
-		Spec: &podset.StrimziPodSetSpec{}}
+		Spec: &core.StrimziPodSetSpec{}}
 	for _, o := range []client.Object{newKafka(), nodePool("connect", 1, v1.RoleController, v1.RoleBroker), theirs} {
 		o.SetNamespace(historyNamespace)
 		h.must(h.k8s.Create(t.Context(), o))
@@ -182,14 +182,14 @@ func TestReadySaysWhyPodsAreNotMade(t *testing.T) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}}
 		h.must(h.k8s.Status().Update(t.Context(), p))
 	})
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	h.must(h.k8s.Get(t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster-pool"}, set))
 	set.Status.Conditions = []v1.Condition{{Type: "Error", Status: "true", Message: "create pod my-cluster-pool-0: exceeded quota"}}
 	h.must(h.k8s.Status().Update(t.Context(), set))
 	h.passOver("my-cluster")
 	g.Expect(h.kafka("my-cluster")).To(And(isReady("False", "Creating", "my-cluster-pool-0: exceeded quota"),
 		Not(isReady("False", "Creating", "connect"))))
-	change(h, set, set.Name, func(s *podset.StrimziPodSet) { s.Annotations[v1.AnnotationPauseReconciliation] = "true" })
+	change(h, set, set.Name, func(s *core.StrimziPodSet) { s.Annotations[v1.AnnotationPauseReconciliation] = "true" })
 	h.passOver("my-cluster")
 	g.Expect(h.kafka("my-cluster")).To(isReady("False", "Creating", "StrimziPodSet my-cluster-pool (it is annotated with strimzi.io/pause-"))
 }
@@ -283,7 +283,7 @@ func TestTheNoteOfAPodSetsStorageComesBack(t *testing.T) {
 	pool := nodePool("pool", 1, v1.RoleController, v1.RoleBroker)
 	h.runs(newKafka(), pool)
 	lose := func() {
-		change(h, &podset.StrimziPodSet{}, "my-cluster-pool", func(s *podset.StrimziPodSet) { delete(s.Annotations, v1.AnnotationStorage) })
+		change(h, &core.StrimziPodSet{}, "my-cluster-pool", func(s *core.StrimziPodSet) { delete(s.Annotations, v1.AnnotationStorage) })
 		h.passOver("my-cluster")
 	}
 	lose()

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -172,7 +172,7 @@ func (r *Reconciler) topicOperatorRuns(ctx context.Context, kafka types.Namespac
 	}
 	pods := &corev1.PodList{}
 	if err := r.Live.List(ctx, pods, client.InNamespace(kafka.Namespace),
-		client.MatchingLabels{v1.LabelCluster: kafka.Name, podset.LabelName: name}); err != nil {
+		client.MatchingLabels{v1.LabelCluster: kafka.Name, core.LabelName: name}); err != nil {
 		return false, fmt.Errorf("list pods: %w", err)
 	}
 	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/yaml"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -96,7 +96,7 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		w.reconcile()
 		w.topics()
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-entity-operator-1",
-			Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelName: "my-cluster-entity-operator"}},
+			Labels: map[string]string{v1.LabelCluster: "my-cluster", core.LabelName: "my-cluster-entity-operator"}},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "topic-operator", Image: "topic-operator:1"}}}}
 		w.create(pod)
 		w.reconcile()

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
 )
@@ -75,7 +75,7 @@ func TestWhatCannotBeDecodedHoldsUpNothingElse(t *testing.T) {
 	}
 	otherGoesOn := func() {
 		t.Helper()
-		set := &podset.StrimziPodSet{}
+		set := &core.StrimziPodSet{}
 		w.get(set, "other-theirs")
 		w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named("other-theirs-0")})).To(Succeed())
 		reconcileOther()
@@ -142,10 +142,10 @@ func TestWhatCannotBeDecodedHoldsUpNothingElse(t *testing.T) {
 	mended()
 	w.Expect(kafka().Status.ClusterID).To(Equal(id))
 
-	w.patch(&podset.StrimziPodSet{}, "my-cluster-pool", `{"status":{"pods":3000000000}}`, true)
+	w.patch(&core.StrimziPodSet{}, "my-cluster-pool", `{"status":{"pods":3000000000}}`, true)
 	mended()
 
-	w.patch(&podset.StrimziPodSet{}, "my-cluster-pool", `{"spec":{"selector":{"matchLabels":{"a":7}}}}`, false)
+	w.patch(&core.StrimziPodSet{}, "my-cluster-pool", `{"spec":{"selector":{"matchLabels":{"a":7}}}}`, false)
 	_, err := w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
 	w.Expect(err).To(MatchError(ContainSubstring(".spec.selector.matchLabels")))
 	w.Expect(w.set("pool").Invalid).NotTo(BeEmpty(), "nobody overwrote it")

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -97,7 +97,7 @@ func (p *pass) tracesOf(s *site, pool string) (nodes []topology.Node) {
 		return nodes
 	}
 	for name, pod := range s.facts.Pods {
-		if id, ok := podset.NodeID(name); ok && pod.Labels[podset.LabelPoolName] == pool {
+		if id, ok := core.NodeID(name); ok && pod.Labels[core.LabelPoolName] == pool {
 			nodes = append(nodes, topology.Node{ID: id, Pool: pool})
 		}
 	}
@@ -131,8 +131,8 @@ func (p *pass) rolesMade(s *site, name string, roles topology.Roles) (topology.R
 			return made, true
 		}
 	}
-	if pod := s.facts.Pods[name]; pod != nil && pod.Labels[podset.LabelPoolName] != "" {
-		return topology.Roles(podset.RolesIn(pod.Labels)), true
+	if pod := s.facts.Pods[name]; pod != nil && pod.Labels[core.LabelPoolName] != "" {
+		return topology.Roles(core.RolesIn(pod.Labels)), true
 	}
 	hasVolume := slices.ContainsFunc(s.claims, func(claim string) bool { return strings.HasSuffix(claim, "-"+name) })
 	return roles, hasVolume && roles != (topology.Roles{})

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -32,7 +32,7 @@ func (w *world) loseSet(pool, how string) {
 			w.bind(key.Name)
 		}
 	}
-	set := &podset.StrimziPodSet{}
+	set := &core.StrimziPodSet{}
 	w.get(set, "my-cluster-"+pool)
 	switch how {
 	case "deleted":
@@ -80,7 +80,7 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 				w.reconcile()
 				w.Expect(w.config("my-cluster-a-0")).To(And(ContainSubstring("process.roles=broker,controller"),
 					MatchRegexp(`controller\.quorum\.voters=0@[^,]*,1@[^,]*,2@[^,]*\n`)))
-				sets := &podset.StrimziPodSetList{}
+				sets := &core.StrimziPodSetList{}
 				w.Expect(w.k8s.List(t.Context(), sets, client.InNamespace(w.namespace))).To(Succeed())
 				for _, set := range sets.Items {
 					w.Expect(set.Name == "my-cluster-a" || len(set.Spec.Pods) == 0).To(BeTrue(), set.Name)
@@ -115,7 +115,7 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 func (w *world) keepsClaims(pool string, n int) {
 	w.t.Helper()
 	claims := &corev1.PersistentVolumeClaimList{}
-	w.Expect(w.k8s.List(w.t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{podset.LabelPoolName: pool})).
+	w.Expect(w.k8s.List(w.t.Context(), claims, client.InNamespace(w.namespace), client.MatchingLabels{core.LabelPoolName: pool})).
 		To(Succeed())
 	w.Expect(claims.Items).To(HaveLen(n))
 	w.Expect(claims.Items).To(HaveEach(HaveField("DeletionTimestamp", BeNil())))
@@ -260,8 +260,8 @@ func TestWhatNeverRanCanBeCorrected(t *testing.T) {
 	})
 	for name, happens := range map[string]func(*world){
 		"but not if the cache does not show a StrimziPodSet yet": func(w *world) {
-			w.create(&podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-controllers",
-				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &podset.StrimziPodSetSpec{
+			w.create(&core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-controllers",
+				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &core.StrimziPodSetSpec{
 				Selector: metav1.LabelSelector{}, Pods: []runtime.RawExtension{}}})
 			w.r.Cache = withoutSets{w.r.Cache}
 		},
@@ -274,7 +274,7 @@ func TestWhatNeverRanCanBeCorrected(t *testing.T) {
 		},
 		"but not if there is a pod": func(w *world) {
 			w.create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-controllers-4",
-				Labels: map[string]string{v1.LabelCluster: "my-cluster", podset.LabelPoolName: "controllers"}},
+				Labels: map[string]string{v1.LabelCluster: "my-cluster", core.LabelPoolName: "controllers"}},
 				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "kafka", Image: "kafka"}}}})
 		},
 	} {
@@ -336,7 +336,7 @@ func (w *world) bind(names ...string) {
 type withoutSets struct{ client.Reader }
 
 func (w withoutSets) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	if _, sets := list.(*podset.StrimziPodSetList); sets {
+	if _, sets := list.(*core.StrimziPodSetList); sets {
 		return nil
 	}
 	return w.Reader.List(ctx, list, opts...)

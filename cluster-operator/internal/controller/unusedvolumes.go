@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -91,7 +91,7 @@ func (p *pass) unusedVolumes() unusedVolumes {
 	for _, s := range p.sites {
 		for _, name := range s.needed {
 			claim := s.facts.Claim(name)
-			pool := claim.Labels[podset.LabelPoolName]
+			pool := claim.Labels[core.LabelPoolName]
 			switch hasPool := p.input.Pools[pool] != nil; {
 			case hasPool && earlier(claim, pool) && !wanted[p.podOf(claim)]:
 				unused.idle[pool] = append(unused.idle[pool], name)
@@ -114,11 +114,11 @@ func (p *pass) wantedPods() map[string]bool {
 
 // podOf returns the name of the pod that a claim is for, "" if the name of the claim does not say.
 func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
-	id, ok := podset.NodeID(claim.Name)
+	id, ok := core.NodeID(claim.Name)
 	if !ok {
 		return ""
 	}
-	return p.podName(topology.Node{ID: id, Pool: claim.Labels[podset.LabelPoolName]})
+	return p.podName(topology.Node{ID: id, Pool: claim.Labels[core.LabelPoolName]})
 }
 
 // markRemoved marks the claims of volumes that nobody needs: those of nodes that left, and those that were removed from their pool. A Kafka
@@ -131,7 +131,7 @@ func (p *pass) markRemoved(ctx context.Context) error {
 	return p.each(func(s *site) error {
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
-			name, pool := p.podOf(claim), claim.Labels[podset.LabelPoolName]
+			name, pool := p.podOf(claim), claim.Labels[core.LabelPoolName]
 			var removed bool
 			switch pod := listed[name]; {
 			case !wanted[name] && (pod != nil || runs[pool]):

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -65,7 +65,7 @@ func generated() []generatedKind {
 		{"Role", &rbacv1.Role{}, &rbacv1.RoleList{}},
 		{"RoleBinding", &rbacv1.RoleBinding{}, &rbacv1.RoleBindingList{}},
 		{"Deployment", &appsv1.Deployment{}, &appsv1.DeploymentList{}},
-		{"StrimziPodSet", &podset.StrimziPodSet{}, &podset.StrimziPodSetList{}},
+		{"StrimziPodSet", &core.StrimziPodSet{}, &core.StrimziPodSetList{}},
 	}
 }
 
@@ -134,7 +134,7 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 			if object.GetLabels()[v1.LabelCluster] != kafka.Name && !ownerNamed(object, kafka.Name) {
 				return nil
 			}
-			if set, is := object.(*podset.StrimziPodSet); is { // the list shares those of other Kafkas with the cache
+			if set, is := object.(*core.StrimziPodSet); is { // the list shares those of other Kafkas with the cache
 				object = set.DeepCopy()
 			}
 			c.Objects[Key{kind.name, object.GetName()}] = object
@@ -156,10 +156,10 @@ func ownerNamed(o client.Object, kafka string) bool {
 }
 
 // PodSets returns the StrimziPodSets in the order of their names.
-func (c Cluster) PodSets() []*podset.StrimziPodSet {
-	var sets []*podset.StrimziPodSet
+func (c Cluster) PodSets() []*core.StrimziPodSet {
+	var sets []*core.StrimziPodSet
 	for _, o := range c.Objects {
-		if set, ok := o.(*podset.StrimziPodSet); ok && set.Spec != nil {
+		if set, ok := o.(*core.StrimziPodSet); ok && set.Spec != nil {
 			sets = append(sets, set)
 		}
 	}
@@ -168,11 +168,11 @@ func (c Cluster) PodSets() []*podset.StrimziPodSet {
 }
 
 // ByName orders StrimziPodSets by their names.
-func ByName(a, b *podset.StrimziPodSet) int { return strings.Compare(a.Name, b.Name) }
+func ByName(a, b *core.StrimziPodSet) int { return strings.Compare(a.Name, b.Name) }
 
 // ListedPod is a pod that a StrimziPodSet lists.
 type ListedPod struct {
-	Set  *podset.StrimziPodSet
+	Set  *core.StrimziPodSet
 	Pod  *corev1.Pod
 	Raw  json.RawMessage
 	Node topology.Node
@@ -183,7 +183,7 @@ type ListedPod struct {
 func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 	var list []ListedPod
 	for _, o := range c.Objects {
-		if set, ok := o.(*podset.StrimziPodSet); ok && set.Unread() != nil {
+		if set, ok := o.(*core.StrimziPodSet); ok && set.Unread() != nil {
 			return nil, set.Unread()
 		}
 	}
@@ -193,13 +193,13 @@ func (c Cluster) Listed(cluster string) ([]ListedPod, error) {
 			if err := json.Unmarshal(raw.Raw, pod); err != nil {
 				return nil, fmt.Errorf("parse a pod of StrimziPodSet %s: %w", set.Name, err)
 			}
-			id, ok := podset.NodeID(pod.Name)
+			id, ok := core.NodeID(pod.Name)
 			if !ok {
 				return nil, fmt.Errorf("StrimziPodSet %s: pod %s: its name does not end with a node id", set.Name, pod.Name)
 			}
 			list = append(list, ListedPod{Set: set, Pod: pod, Raw: raw.Raw, Node: topology.Node{
-				ID: id, Pool: pod.Labels[podset.LabelPoolName], Cluster: cluster,
-				Roles: topology.Roles(podset.RolesIn(pod.Labels)),
+				ID: id, Pool: pod.Labels[core.LabelPoolName], Cluster: cluster,
+				Roles: topology.Roles(core.RolesIn(pod.Labels)),
 			}})
 		}
 	}
@@ -213,8 +213,8 @@ func (c Cluster) Volumes(kafka string) []topology.Volume {
 		if key.Kind != "PersistentVolumeClaim" {
 			continue
 		}
-		pool := o.GetLabels()[podset.LabelPoolName]
-		id, ok := podset.NodeID(key.Name)
+		pool := o.GetLabels()[core.LabelPoolName]
+		id, ok := core.NodeID(key.Name)
 		if v := (topology.Volume{Node: id, Pool: pool}); ok && strings.HasSuffix(key.Name, fmt.Sprintf("%s-%s-%d", kafka, pool, id)) &&
 			!slices.Contains(volumes, v) {
 			volumes = append(volumes, v)

@@ -13,27 +13,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
 // LeaseName names the Lease that is renewed in the operator's namespace.
-const LeaseName = podset.LeaseAgent
+const LeaseName = core.LeaseAgent
 
 // Contract is the version of what the central cluster writes and the remote operator reads: StrimziPodSets. Operators with different ones
 // don't work together.
-const Contract = podset.Contract
+const Contract = core.Contract
 
 // Annotations of the Lease.
 const (
 	annotationVersion  = "kafka-operators.io/operator-version"
-	annotationContract = podset.AnnotationContract
+	annotationContract = core.AnnotationContract
 )
 
 const (
 	// interval is how often the Lease is renewed.
 	interval = 10 * time.Second
 	// stale is how old a renewal is when the operator counts as gone.
-	stale = podset.AgentGone
+	stale = core.AgentGone
 )
 
 // Agent renews the Lease. It is a Runnable for controller-runtime's manager.

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
@@ -65,7 +65,7 @@ func (s *Sweeper) sweep(ctx context.Context, now time.Time) error {
 	for _, namespace := range namespaces {
 		anchors := &corev1.ConfigMapList{}
 		if err := s.Client.List(ctx, anchors, client.InNamespace(namespace),
-			client.MatchingLabels{podset.LabelComponentType: model.ComponentAnchor}); err != nil {
+			client.MatchingLabels{core.LabelComponentType: model.ComponentAnchor}); err != nil {
 			return fmt.Errorf("list ConfigMaps: %w", err)
 		}
 		found.add(anchors.Items)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -74,7 +74,7 @@ func (c *cluster) operatorPeers() []networkingv1.NetworkPolicyPeer {
 	}
 	var peers []networkingv1.NetworkPolicyPeer
 	for _, labels := range []map[string]string{
-		{podset.LabelKind: "cluster-operator"},
+		{core.LabelKind: "cluster-operator"},
 		{"app.kubernetes.io/name": "roller"},
 	} {
 		peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels},

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -21,7 +21,7 @@ type Input struct {
 	// Pools are the KafkaNodePools by name. A pool that was removed while nodes of it run is missing.
 	Pools map[string]*v1.KafkaNodePool
 	// Sets are the live StrimziPodSets by name.
-	Sets map[string]*podset.StrimziPodSet
+	Sets map[string]*core.StrimziPodSet
 	// Topology is which nodes there are.
 	Topology topology.Topology
 	// Cordon are the brokers and volumes that get no new replicas.

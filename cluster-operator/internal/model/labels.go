@@ -6,17 +6,17 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // ManagedBy is the value of app.kubernetes.io/managed-by on all that is made here. It is not Strimzi's, so that each operator knows its
 // own.
-const ManagedBy = podset.ManagedByClusterOperator
+const ManagedBy = core.ManagedByClusterOperator
 
 // The values of strimzi.io/component-type.
 const (
-	componentKafka          = podset.ComponentKafka
+	componentKafka          = core.ComponentKafka
 	componentEntityOperator = "entity-operator"
 )
 
@@ -31,10 +31,10 @@ func (c *cluster) labels(component, componentType string, from metav1.Object) ma
 		}
 	}
 	maps.Copy(labels, map[string]string{
-		podset.LabelKind:               podset.KindKafka,
+		core.LabelKind:                 core.KindKafka,
 		v1.LabelCluster:                c.Kafka.Name,
-		podset.LabelName:               c.name(component),
-		podset.LabelComponentType:      componentType,
+		core.LabelName:                 c.name(component),
+		core.LabelComponentType:        componentType,
 		"app.kubernetes.io/name":       componentType,
 		"app.kubernetes.io/instance":   labelValue(c.Kafka.Name),
 		"app.kubernetes.io/part-of":    labelValue("strimzi-" + c.Kafka.Name),
@@ -54,13 +54,13 @@ func (c *cluster) poolLabels(pool string) map[string]string {
 	if p := c.Pools[pool]; p != nil {
 		maps.Copy(labels, c.labels("kafka", componentKafka, p))
 	}
-	labels[podset.LabelPoolName] = pool
+	labels[core.LabelPoolName] = pool
 	return labels
 }
 
 // kafkaSelector selects all nodes' pods.
 func (c *cluster) kafkaSelector() map[string]string {
-	return map[string]string{podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("kafka")}
+	return map[string]string{core.LabelKind: core.KindKafka, v1.LabelCluster: c.Kafka.Name, core.LabelName: c.name("kafka")}
 }
 
 // labelValue shortens text to what a label can hold.
@@ -104,7 +104,7 @@ func with(m map[string]string, key, value string) map[string]string {
 
 // Owner returns the reference by which objects in its Kubernetes cluster belong to a Kafka: the garbage collector deletes them with it.
 func Owner(kafka *v1.Kafka) metav1.OwnerReference {
-	return metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: podset.KindKafka, Name: kafka.Name, UID: kafka.UID}
+	return metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: core.KindKafka, Name: kafka.Name, UID: kafka.UID}
 }
 
 // SecretLabels returns the labels of the Secrets of a Kafka, without those that describe their contents.

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -92,17 +92,17 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 	}
 	inputs := c.podInputs(n, live.RestartedAt)
 	revision := revisionOf(pod)
-	if kept := keep(live.Pod, inputs); kept != nil && (!c.ApplyUpdates || kept.Annotations[podset.AnnotationRevision] == revision) {
-		if kept.Annotations[podset.AnnotationRevision] != revision {
+	if kept := keep(live.Pod, inputs); kept != nil && (!c.ApplyUpdates || kept.Annotations[core.AnnotationRevision] == revision) {
+		if kept.Annotations[core.AnnotationRevision] != revision {
 			m.Pending = append(m.Pending, "pod")
 		}
 		pod = kept
 	} else {
 		m.Changed = true
-		pod.Annotations[podset.AnnotationRevision] = revision
+		pod.Annotations[core.AnnotationRevision] = revision
 		pod.Annotations[AnnotationInputs] = inputs[0]
 	}
-	pod.Annotations[podset.AnnotationConfigHash] = configHash(m.Config)
+	pod.Annotations[core.AnnotationConfigHash] = configHash(m.Config)
 	var err error
 	m.Pod, err = json.Marshal(pod)
 	return m, err
@@ -117,7 +117,7 @@ func keepConfig(live Live, wanted *corev1.ConfigMap) bool {
 }
 
 // ContentsIn returns the values of AnnotationContent that a StrimziPodSet knows, by pod name.
-func ContentsIn(set *podset.StrimziPodSet) (contents map[string]string) {
+func ContentsIn(set *core.StrimziPodSet) (contents map[string]string) {
 	_ = json.Unmarshal([]byte(set.Annotations[AnnotationContents]), &contents) // an unreadable annotation is written anew
 	return contents
 }
@@ -129,7 +129,7 @@ func keep(live json.RawMessage, inputs []string) *corev1.Pod {
 	}
 	pod := &corev1.Pod{}
 	if json.Unmarshal(live, pod) != nil || !slices.Contains(inputs, pod.Annotations[AnnotationInputs]) ||
-		pod.Annotations[podset.AnnotationRevision] != revisionOf(pod) {
+		pod.Annotations[core.AnnotationRevision] != revisionOf(pod) {
 		return nil
 	}
 	return pod
@@ -138,7 +138,7 @@ func keep(live json.RawMessage, inputs []string) *corev1.Pod {
 // revisionOf returns a hash of a pod's manifest, without the annotations that follow from it or can change without a restart.
 func revisionOf(pod *corev1.Pod) string {
 	pod = pod.DeepCopy()
-	for _, key := range []string{podset.AnnotationRevision, podset.AnnotationConfigHash, AnnotationInputs} {
+	for _, key := range []string{core.AnnotationRevision, core.AnnotationConfigHash, AnnotationInputs} {
 		delete(pod.Annotations, key)
 	}
 	return hash(jsonOf(pod))
@@ -159,14 +159,14 @@ func Recertify(raw json.RawMessage, annotations map[string]map[string]string) (j
 	if maps.Equal(pod.Annotations, before) {
 		return raw, nil
 	}
-	pod.Annotations[podset.AnnotationRevision] = revisionOf(pod)
+	pod.Annotations[core.AnnotationRevision] = revisionOf(pod)
 	return json.Marshal(pod)
 }
 
 // nodeConfig returns the ConfigMap of a node: everything that it reads when it starts, its scripts included.
 func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 	labels := c.poolLabels(n.Pool)
-	labels[podset.LabelPodName] = c.podName(n)
+	labels[core.LabelPodName] = c.podName(n)
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: c.meta(c.podName(n), labels, nil),
@@ -222,7 +222,7 @@ func (c *cluster) startConfig(n topology.Node) properties {
 
 // configHash identifies a server.config: the contract with the roller.
 func configHash(config *corev1.ConfigMap) string {
-	return podset.ConfigHash(config.Data["server.config"])
+	return core.ConfigHash(config.Data["server.config"])
 }
 
 // hash returns the first 8 hex digits of SHA-256.

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/placement"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -25,11 +25,11 @@ func (c *cluster) pod(n topology.Node) *corev1.Pod {
 	t := c.podTemplate(n.Pool)
 	kafka := c.container(n)
 	labels := c.poolLabels(n.Pool)
-	labels[podset.LabelPodName] = name
-	labels[podset.LabelBrokerRole] = fmt.Sprint(n.Roles.Broker)
-	labels[podset.LabelControllerRole] = fmt.Sprint(n.Roles.Controller)
-	labels[podset.LabelController] = podset.ControllerPodSet
-	labels[podset.LabelControllerName] = c.Topology.PodSetName(n.Pool)
+	labels[core.LabelPodName] = name
+	labels[core.LabelBrokerRole] = fmt.Sprint(n.Roles.Broker)
+	labels[core.LabelControllerRole] = fmt.Sprint(n.Roles.Controller)
+	labels[core.LabelController] = core.ControllerPodSet
+	labels[core.LabelControllerName] = c.Topology.PodSetName(n.Pool)
 	p := &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Kafka.Namespace, Name: name, Labels: labels, Annotations: c.podAnnotations(n)},
@@ -80,7 +80,7 @@ func (c *cluster) podAnnotations(n topology.Node) map[string]string {
 func (c *cluster) container(n topology.Node) corev1.Container {
 	t := c.containerTemplate(n.Pool)
 	k := corev1.Container{
-		Name: podset.ContainerKafka, Image: c.image(), ImagePullPolicy: c.pullPolicy(c.image()),
+		Name: core.ContainerKafka, Image: c.image(), ImagePullPolicy: c.pullPolicy(c.image()),
 		Command:        []string{"bash", configDir + "/start.sh"},
 		Ports:          c.ports(n),
 		Env:            withEnvironment(c.environment(n), t),

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -24,23 +24,23 @@ const (
 
 // podSet returns the StrimziPodSet of a pool. It belongs to the Kafka, not to the KafkaNodePool, so that a pool that is deleted by mistake
 // stops no node.
-func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *podset.StrimziPodSet {
-	set := &podset.StrimziPodSet{
-		TypeMeta:   metav1.TypeMeta{APIVersion: podset.GroupVersion.String(), Kind: "StrimziPodSet"},
+func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *core.StrimziPodSet {
+	set := &core.StrimziPodSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: core.GroupVersion.String(), Kind: "StrimziPodSet"},
 		ObjectMeta: c.meta(c.Topology.PodSetName(p.Name), c.poolLabels(p.Name), c.podSetTemplate(p.Name)),
-		Spec: &podset.StrimziPodSetSpec{
+		Spec: &core.StrimziPodSetSpec{
 			Selector: metav1.LabelSelector{MatchLabels: map[string]string{
-				podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("kafka"), podset.LabelPoolName: p.Name}},
+				core.LabelKind: core.KindKafka, v1.LabelCluster: c.Kafka.Name, core.LabelName: c.name("kafka"), core.LabelPoolName: p.Name}},
 			Pods: []runtime.RawExtension{},
 		},
 	}
-	set.Annotations = with(set.Annotations, podset.AnnotationRolledBy, podset.RolledByRoller)
+	set.Annotations = with(set.Annotations, core.AnnotationRolledBy, core.RolledByRoller)
 	set.Annotations = with(set.Annotations, v1.AnnotationKafkaVersion, c.Version)
 	if c.stretched() {
 		set.Annotations = with(set.Annotations, v1.AnnotationTargetCluster, c.Stretch.id(topology.Node{Cluster: p.Cluster}))
 	}
 	if c.Settings.OperatorNamespace != "" {
-		set.Annotations = with(set.Annotations, podset.AnnotationAgentNamespace, c.Settings.OperatorNamespace)
+		set.Annotations = with(set.Annotations, core.AnnotationAgentNamespace, c.Settings.OperatorNamespace)
 	}
 	if pool := c.Pools[p.Name]; pool != nil {
 		if text, err := json.Marshal(pool.Spec.Storage); err == nil {

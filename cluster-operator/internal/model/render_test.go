@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -68,8 +68,8 @@ func rich(t *testing.T) Input {
 		{Name: "controllers", Nodes: []topology.Node{{ID: 2, Pool: "controllers", Roles: topology.Roles{Controller: true}}}},
 	}}
 	for _, n := range in.Topology.Nodes() {
-		in.Certificates.PodAnnotations[in.Topology.PodName(n)] = map[string]string{podset.AnnotationClusterCACertGeneration: "0",
-			podset.AnnotationServerCertHash: fmt.Sprint(n.ID)}
+		in.Certificates.PodAnnotations[in.Topology.PodName(n)] = map[string]string{core.AnnotationClusterCACertGeneration: "0",
+			core.AnnotationServerCertHash: fmt.Sprint(n.ID)}
 	}
 	in.Endpoints = ResolveEndpoints(in, richWorld(in))
 	return in
@@ -371,7 +371,7 @@ func TestWhatRestartsNodes(t *testing.T) {
 		"a listener less":                    {func(in *Input) { in.Kafka.Spec.Kafka.Listeners = in.Kafka.Spec.Kafka.Listeners[:3] }, brokers},
 		"super users":                        {func(in *Input) { in.Kafka.Spec.Kafka.Authorization.SuperUsers = nil }, all},
 		"the certificate of a node": {func(in *Input) {
-			in.Certificates.PodAnnotations["my-cluster-brokers-1"][podset.AnnotationServerCertHash] = "new"
+			in.Certificates.PodAnnotations["my-cluster-brokers-1"][core.AnnotationServerCertHash] = "new"
 		}, []int32{1}},
 		"an advertised address": {func(in *Input) { in.Endpoints.Listeners["lb"][0] = Endpoint{"192.0.2.99", 9000} }, []int32{0}},
 		"the rack":              {func(in *Input) { in.Kafka.Spec.Kafka.Rack = nil }, brokers},
@@ -392,7 +392,7 @@ func TestWhatRestartsNodes(t *testing.T) {
 					restarts = append(restarts, m.Node.ID)
 				}
 				pod := read[corev1.Pod](t, m.Pod)
-				g.Expect(pod.Annotations[podset.AnnotationConfigHash]).To(Equal(podset.ConfigHash(m.Config.Data["server.config"])))
+				g.Expect(pod.Annotations[core.AnnotationConfigHash]).To(Equal(core.ConfigHash(m.Config.Data["server.config"])))
 			}
 			g.Expect(restarts).To(Equal(c.restarts))
 		})
@@ -474,7 +474,7 @@ func TestUpdatesThatAreAllowedChangeOnlyWhatDiffers(t *testing.T) {
 
 func revision(t *testing.T, m Manifest) string {
 	t.Helper()
-	return read[corev1.Pod](t, m.Pod).Annotations[podset.AnnotationRevision]
+	return read[corev1.Pod](t, m.Pod).Annotations[core.AnnotationRevision]
 }
 
 func TestAnAddressThatIsNotThereYetHoldsOnlyNewNodes(t *testing.T) {

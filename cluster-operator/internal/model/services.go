@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -79,7 +79,7 @@ func (c *cluster) headless() *corev1.Service {
 func (c *cluster) bootstrap() *corev1.Service {
 	t := value(c.template().BootstrapService, v1.InternalServiceTemplate{})
 	selector := c.kafkaSelector()
-	selector[podset.LabelBrokerRole] = "true"
+	selector[core.LabelBrokerRole] = "true"
 	ports := append([]corev1.ServicePort{servicePort(ReplicationPortName, ReplicationPort)}, c.internalPorts()...)
 	labels := with(c.kafkaLabels(), v1.LabelDiscovery, "true")
 	s := c.service(c.bootstrapService(), labels, &v1.ResourceTemplate{Metadata: t.Metadata},
@@ -116,7 +116,7 @@ func (c *cluster) discovery() string {
 func (c *cluster) listenerService(l v1.Listener) *corev1.Service {
 	b := value(configuration(l).Bootstrap, v1.ListenerBootstrap{})
 	selector := c.kafkaSelector()
-	selector[podset.LabelBrokerRole] = "true"
+	selector[core.LabelBrokerRole] = "true"
 	port := servicePort(PortName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
 	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapService,
@@ -129,8 +129,8 @@ func (c *cluster) listenerService(l v1.Listener) *corev1.Service {
 func (c *cluster) nodeService(l v1.Listener, n topology.Node) *corev1.Service {
 	b := brokerOf(l, n.ID)
 	selector := c.kafkaSelector()
-	selector[podset.LabelPoolName] = n.Pool
-	selector[podset.LabelPodName] = c.podName(n)
+	selector[core.LabelPoolName] = n.Pool
+	selector[core.LabelPodName] = c.podName(n)
 	port := servicePort(PortName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
 	s := c.service(ListenerNodeService(c.Kafka.Name, l, n), c.poolLabels(n.Pool), c.nodeServiceTemplate(n.Pool),

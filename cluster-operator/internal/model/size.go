@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -58,7 +58,7 @@ func (c *cluster) checkSize(p topology.Pool, manifests []Manifest) error {
 }
 
 // podSetSize returns the size of a live StrimziPodSet as checkSize counts it, where rest is the set without pods; 0 if there is none.
-func podSetSize(rest []byte, live *podset.StrimziPodSet) int {
+func podSetSize(rest []byte, live *core.StrimziPodSet) int {
 	if live == nil {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -66,11 +66,11 @@ func TestAStrimziPodSetThatKubernetesWouldNotStoreIsRefused(t *testing.T) {
 	delete(live, in.Topology.PodName(pool.Nodes[large-1]))
 	g.Expect(CheckSizes(in, live)).To(refused)
 
-	stored := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{}}
+	stored := &core.StrimziPodSet{Spec: &core.StrimziPodSetSpec{}}
 	for _, raw := range live {
 		stored.Spec.Pods = append(stored.Spec.Pods, runtime.RawExtension{Raw: raw.Pod})
 	}
-	in.Sets = map[string]*podset.StrimziPodSet{in.Topology.PodSetName(pool.Name): stored}
+	in.Sets = map[string]*core.StrimziPodSet{in.Topology.PodSetName(pool.Name): stored}
 	g.Expect(CheckSizes(in, live)).To(refused, "it grows")
 	stored.Spec.Pods = append(stored.Spec.Pods, runtime.RawExtension{Raw: bytes.Repeat([]byte{'x'}, maxPodSet/10)})
 	g.Expect(CheckSizes(in, live)).To(Succeed(), "it does not grow")

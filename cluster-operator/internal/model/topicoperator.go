@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
@@ -44,7 +44,7 @@ func TopicOperatorRecordName(kafka string) string { return kafka + "-kafka-topic
 // TopicOperatorRecord returns it. It has no owner, because it outlives the Kafka until the KafkaTopics are released.
 func TopicOperatorRecord(kafka *v1.Kafka) *corev1.ConfigMap {
 	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kafka.Namespace, Name: TopicOperatorRecordName(kafka.Name),
-		Labels: map[string]string{v1.LabelCluster: kafka.Name, podset.LabelComponentType: ComponentTopics}}}
+		Labels: map[string]string{v1.LabelCluster: kafka.Name, core.LabelComponentType: ComponentTopics}}}
 	ownership.MarkName(record, "ConfigMap")
 	return record
 }
@@ -52,7 +52,7 @@ func TopicOperatorRecord(kafka *v1.Kafka) *corev1.ConfigMap {
 // IsTopicOperatorRecord reports whether a ConfigMap is that of a Kafka, and no copy.
 func IsTopicOperatorRecord(c *corev1.ConfigMap, kafka string) bool {
 	return c != nil && c.Name == TopicOperatorRecordName(kafka) && c.Labels[v1.LabelCluster] == kafka &&
-		c.Labels[podset.LabelComponentType] == ComponentTopics && c.Annotations[ownership.MarkSelf] != "" && !ownership.Copy(c, "ConfigMap")
+		c.Labels[core.LabelComponentType] == ComponentTopics && c.Annotations[ownership.MarkSelf] != "" && !ownership.Copy(c, "ConfigMap")
 }
 
 // WatchedNamespace returns the namespace whose KafkaTopics the topic operator of a Deployment reconciles, "" if it has none.
@@ -128,7 +128,7 @@ func (c *cluster) topicOperatorBinding() *rbacv1.RoleBinding {
 
 // topicOperatorSelector selects the topic operator's pods.
 func (c *cluster) topicOperatorSelector() map[string]string {
-	return map[string]string{podset.LabelKind: podset.KindKafka, v1.LabelCluster: c.Kafka.Name, podset.LabelName: c.name("entity-operator")}
+	return map[string]string{core.LabelKind: core.KindKafka, v1.LabelCluster: c.Kafka.Name, core.LabelName: c.name("entity-operator")}
 }
 
 // topicOperatorNetworkPolicy lets in to the topic operator's health and metrics, and to nothing else.

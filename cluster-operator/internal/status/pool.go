@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -18,8 +18,8 @@ func PoolNodes(pool *v1.KafkaNodePool, p topology.Pool, cluster, clusterID strin
 		s.NodeIDs = append(s.NodeIDs, n.ID)
 	}
 	s.Replicas = int32(len(p.Nodes)) // node ids have 31 bits
-	s.LabelSelector = fmt.Sprintf("%s=%s,%s=%s,%s=%s,%s=%s", v1.LabelCluster, cluster, podset.LabelKind, podset.KindKafka,
-		podset.LabelName, cluster+"-kafka", podset.LabelPoolName, p.Name)
+	s.LabelSelector = fmt.Sprintf("%s=%s,%s=%s,%s=%s,%s=%s", v1.LabelCluster, cluster, core.LabelKind, core.KindKafka,
+		core.LabelName, cluster+"-kafka", core.LabelPoolName, p.Name)
 	return s
 }
 

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -25,10 +25,10 @@ func shown(conditions []v1.Condition) (all []string) {
 }
 
 func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
-	set := func(name string, listed int, current, ready int32, behind int64) *podset.StrimziPodSet {
-		s := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, listed)}}
+	set := func(name string, listed int, current, ready int32, behind int64) *core.StrimziPodSet {
+		s := &core.StrimziPodSet{Spec: &core.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, listed)}}
 		s.Name, s.Generation = "c-"+name, 5
-		s.Status = podset.StrimziPodSetStatus{ObservedGeneration: 5 - behind, CurrentPods: current, ReadyPods: ready}
+		s.Status = core.StrimziPodSetStatus{ObservedGeneration: 5 - behind, CurrentPods: current, ReadyPods: ready}
 		return s
 	}
 	away := &Problem{Reason: "ConnectivityError", Message: "it is away"}
@@ -120,7 +120,7 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 			g := NewWithT(t)
 			kafka := &v1.Kafka{}
 			kafka.Name, kafka.Status.KafkaVersion = "c", "4.3.1"
-			in := Input{Kafka: kafka, Now: time.Unix(60, 0), Sets: []*podset.StrimziPodSet{set("a", 2, 2, 2, 0), set("b", 1, 1, 1, 0)},
+			in := Input{Kafka: kafka, Now: time.Unix(60, 0), Sets: []*core.StrimziPodSet{set("a", 2, 2, 2, 0), set("b", 1, 1, 1, 0)},
 				Topology: &topology.Topology{Name: "c", Pools: []topology.Pool{{Name: "a", Nodes: []topology.Node{{ID: 0}, {ID: 1}}},
 					{Name: "b", Nodes: []topology.Node{{ID: 2}}}}}}
 			c.change(&in)

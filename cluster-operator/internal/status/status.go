@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -44,7 +44,7 @@ type Input struct {
 	// The other fields are observations of the pass; the status keeps its previous value for those that are nil or empty because the pass
 	// ended early.
 	Topology *topology.Topology
-	Sets     []*podset.StrimziPodSet
+	Sets     []*core.StrimziPodSet
 	// Changed names the StrimziPodSets whose status is outdated, because this pass changed them or will.
 	Changed map[string]bool
 	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
@@ -272,7 +272,7 @@ func WaitsFor(pod *corev1.Pod) string {
 }
 
 // SetWaitsFor returns why the pods of a StrimziPodSet are not made, "" if they are or its controller does not say so.
-func SetWaitsFor(set *podset.StrimziPodSet) string {
+func SetWaitsFor(set *core.StrimziPodSet) string {
 	if set.IsPaused() {
 		return "it is annotated with " + v1.AnnotationPauseReconciliation
 	}

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -22,7 +22,7 @@ import (
 
 func TestReadySaysWhatNodesWaitFor(t *testing.T) {
 	two := &topology.Topology{Pools: []topology.Pool{{Name: "a", Nodes: []topology.Node{{ID: 0}, {ID: 1}}}}}
-	set := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, 2)}}
+	set := &core.StrimziPodSet{Spec: &core.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, 2)}}
 	set.Status.CurrentPods, set.Status.ReadyPods = 2, 1
 	for want, waiting := range map[string][]string{
 		"1 of 2 nodes are ready":                                 nil,
@@ -32,7 +32,7 @@ func TestReadySaysWhatNodesWaitFor(t *testing.T) {
 	} {
 		kafka := &v1.Kafka{}
 		kafka.Status.KafkaVersion = "4.3.1"
-		in := Input{Kafka: kafka, Topology: two, Sets: []*podset.StrimziPodSet{set}, Now: time.Unix(0, 0)}
+		in := Input{Kafka: kafka, Topology: two, Sets: []*core.StrimziPodSet{set}, Now: time.Unix(0, 0)}
 		for _, message := range waiting {
 			in.Waiting = append(in.Waiting, Wait{Message: message})
 		}
@@ -43,10 +43,10 @@ func TestReadySaysWhatNodesWaitFor(t *testing.T) {
 
 func TestNodesWithoutTheirConfigurationAreNotUpToDate(t *testing.T) {
 	g := NewWithT(t)
-	pool := func(name string, nodes ...topology.Node) (topology.Pool, *podset.StrimziPodSet) {
+	pool := func(name string, nodes ...topology.Node) (topology.Pool, *core.StrimziPodSet) {
 		n := int32(len(nodes))
-		set := &podset.StrimziPodSet{Spec: &podset.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, n)},
-			Status: podset.StrimziPodSetStatus{CurrentPods: n, ReadyPods: n}}
+		set := &core.StrimziPodSet{Spec: &core.StrimziPodSetSpec{Pods: make([]runtime.RawExtension, n)},
+			Status: core.StrimziPodSetStatus{CurrentPods: n, ReadyPods: n}}
 		set.Name = "my-cluster-" + name
 		return topology.Pool{Name: name, Nodes: nodes}, set
 	}
@@ -55,7 +55,7 @@ func TestNodesWithoutTheirConfigurationAreNotUpToDate(t *testing.T) {
 	kafka := &v1.Kafka{}
 	kafka.Name, kafka.Status.KafkaVersion = "my-cluster", "4.3.1"
 	in := Input{Kafka: kafka, Topology: &topology.Topology{Name: "my-cluster", Pools: []topology.Pool{a, b}},
-		Sets: []*podset.StrimziPodSet{setA, setB}, Now: time.Unix(0, 0), Unconfigured: []string{"a"},
+		Sets: []*core.StrimziPodSet{setA, setB}, Now: time.Unix(0, 0), Unconfigured: []string{"a"},
 		Waiting: []Wait{{Pool: "a", Message: "node 1 (x)"}}}
 	g.Expect(Of(in).Conditions[0]).To(And(HaveField("Reason", "Updating"),
 		HaveField("Message", "2 of 3 nodes are up to date, 3 are ready. Waiting: node 1 (x)")))

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
@@ -92,10 +92,10 @@ func (f *findings) metadata(at templatePart, t reflect.Value) {
 
 // overwritten are the annotations that the operator writes over those of a template, by the part of the template.
 var overwritten = map[string][]string{
-	"spec.kafka.template.pod.metadata":    {podset.AnnotationConfigHash, model.AnnotationInputs},
-	"spec.template.pod.metadata":          {podset.AnnotationConfigHash, model.AnnotationInputs},
-	"spec.kafka.template.podSet.metadata": {podset.AnnotationRolledBy, model.AnnotationContents},
-	"spec.template.podSet.metadata":       {podset.AnnotationRolledBy, model.AnnotationContents},
+	"spec.kafka.template.pod.metadata":    {core.AnnotationConfigHash, model.AnnotationInputs},
+	"spec.template.pod.metadata":          {core.AnnotationConfigHash, model.AnnotationInputs},
+	"spec.kafka.template.podSet.metadata": {core.AnnotationRolledBy, model.AnnotationContents},
+	"spec.template.podSet.metadata":       {core.AnnotationRolledBy, model.AnnotationContents},
 }
 
 // metadataKeys refuses what Strimzi refuses, and names what has no effect.

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	opevents "github.com/kafka-operators/kafka-operators/operator/events"
@@ -112,7 +112,7 @@ func (w *world) served(ctx context.Context, config *rest.Config, end func()) (se
 		return settings.Namespaces{}, err
 	}
 	r := opmanager.Readability{Client: c, Timeout: w.options.Timeout, Interval: recheck, Resources: []schema.GroupVersionResource{
-		podset.GroupVersion.WithResource("strimzipodsets"), corev1.SchemeGroupVersion.WithResource("pods"),
+		core.GroupVersion.WithResource("strimzipodsets"), corev1.SchemeGroupVersion.WithResource("pods"),
 		corev1.SchemeGroupVersion.WithResource("configmaps"),
 	}}
 	served, forbidden := r.Split(ctx, w.options.Namespaces)

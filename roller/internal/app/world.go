@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	opevents "github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -59,7 +59,7 @@ type place struct {
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(podset.AddToScheme(scheme))
+	utilruntime.Must(core.AddToScheme(scheme))
 	return scheme
 }
 

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
@@ -33,7 +33,7 @@ func bootstrap(namespace, cluster string, places []observe.Place) []string {
 	for i := range places {
 		for _, set := range places[i].Sets {
 			for p := range set.Pods {
-				if pod := &set.Pods[p]; places[i].ID != "" && pod.Labels[podset.LabelBrokerRole] == "true" {
+				if pod := &set.Pods[p]; places[i].ID != "" && pod.Labels[core.LabelBrokerRole] == "true" {
 					addresses = append(addresses, advertised(&places[i], pod, "inter.broker.listener.name"))
 				}
 			}
@@ -80,7 +80,7 @@ func controllers(namespace, cluster string, places []observe.Place) []string {
 // controller returns the address of a controller; empty if the node is not one, or its address is unknown.
 func controller(namespace, cluster string, place *observe.Place, pod *corev1.Pod) string {
 	switch {
-	case pod.Labels[podset.LabelControllerRole] != "true":
+	case pod.Labels[core.LabelControllerRole] != "true":
 		return ""
 	case place.ID == "":
 		return net.JoinHostPort(pod.Name+"."+service(namespace, cluster), controllersPort)

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/roller/internal/options"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -35,7 +35,7 @@ func setOf(roles map[string]string) observe.PodSet {
 	var set observe.PodSet
 	for name, controller := range roles {
 		set.Pods = append(set.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name,
-			Labels: map[string]string{podset.LabelControllerRole: controller}}})
+			Labels: map[string]string{core.LabelControllerRole: controller}}})
 	}
 	return set
 }
@@ -57,7 +57,7 @@ func TestAddressesByConvention(t *testing.T) {
 		"e7.example.com:31090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090",
 		"my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
 	}))
-	places[1].Sets[0].Pods[0].Labels[podset.LabelBrokerRole], places[1].Sets[0].Pods[1].Labels[podset.LabelBrokerRole] = "true", "true"
+	places[1].Sets[0].Pods[0].Labels[core.LabelBrokerRole], places[1].Sets[0].Pods[1].Labels[core.LabelBrokerRole] = "true", "true"
 	g.Expect(bootstrap("kafka", "my-cluster", places)).To(Equal([]string{"e7.example.com:31091", "my-cluster-kafka-brokers.kafka.svc:9091"}))
 	for _, host := range []string{"fd00::7", "[fd00::7]"} {
 		places[1].Properties["my-cluster-e-7"] = "inter.broker.listener.name=REPLICATION-9091\n" +

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -29,7 +29,7 @@ func outdated(t *testing.T, namespace, cluster string, pods ...string) {
 	}
 	g.Expect(k8s.Create(t.Context(), set)).To(Succeed(), "the API server accepts it")
 	live := node(namespace, cluster+"-kafka-0", cluster)
-	live.Annotations = map[string]string{podset.AnnotationRevision: "old"}
+	live.Annotations = map[string]string{core.AnnotationRevision: "old"}
 	live.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
 		Controller: new(true)}}
 	g.Expect(k8s.Create(t.Context(), live)).To(Succeed())

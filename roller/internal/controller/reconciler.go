@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -82,14 +82,14 @@ type finding struct {
 	nodes map[string]bool
 	// why the cluster is skipped, because of the set in the Kubernetes cluster place; empty if it is not.
 	why   string
-	set   *podset.StrimziPodSet
+	set   *core.StrimziPodSet
 	place string
 	// refusals are the reasons to skip it, by Kubernetes cluster.
 	refusals map[string]string
 }
 
 // refuse adds a reason to skip the cluster.
-func (f *finding) refuse(place string, set *podset.StrimziPodSet, why string) {
+func (f *finding) refuse(place string, set *core.StrimziPodSet, why string) {
 	if why == "" {
 		return
 	}
@@ -118,7 +118,7 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 	found := finding{gone: true}
 	before, had := r.skipped(key)
 	for _, source := range r.Sources() {
-		var sets podset.StrimziPodSetList
+		var sets core.StrimziPodSetList
 		err := source.Cache.List(ctx, &sets, client.InNamespace(key.Namespace), client.MatchingLabels{v1.LabelCluster: key.Name},
 			client.UnsafeDisableDeepCopy)
 		switch {
@@ -203,7 +203,7 @@ func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f f
 		return // it was read before, and the place of its Event can't be reached now
 	}
 	set := f.set.DeepCopy()
-	set.APIVersion, set.Kind = podset.GroupVersion.String(), "StrimziPodSet"
+	set.APIVersion, set.Kind = core.GroupVersion.String(), "StrimziPodSet"
 	r.Record(f.place, set, "LeftAlone", "Roll", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 }
 

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -148,9 +148,9 @@ func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 	w := begin(t, "watches", "")
 	set, pod := setOf(t, "watches", "mine"), node("watches", "mine-kafka-0", "mine")
 	configuration := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-kafka-0", "mine"),
-		Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}}
+		Data: map[string]string{core.ConfigMapServerConfig: "a=1"}}
 	progress := &corev1.ConfigMap{ObjectMeta: metadata("watches", "mine-roller", "mine")}
-	progress.Labels[podset.LabelManagedBy] = podset.ManagedByRoller
+	progress.Labels[core.LabelManagedBy] = core.ManagedByRoller
 	w.create(set)
 	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
 	w.create(pod, configuration, progress)
@@ -164,11 +164,11 @@ func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 		{"a pod gets ready", pod, func() {
 			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 		}, true, true},
-		{"a pod is annotated", pod, func() { pod.Annotations = map[string]string{podset.AnnotationHold: "x"} }, false, true},
-		{"a configuration changes", configuration, func() { configuration.Data[podset.ConfigMapServerConfig] = "a=2" }, false, true},
+		{"a pod is annotated", pod, func() { pod.Annotations = map[string]string{core.AnnotationHold: "x"} }, false, true},
+		{"a configuration changes", configuration, func() { configuration.Data[core.ConfigMapServerConfig] = "a=2" }, false, true},
 		{"a set changes", set, func() {
 			desired := node("watches", "mine-kafka-0", "mine")
-			desired.Annotations = map[string]string{podset.AnnotationRevision: "2"}
+			desired.Annotations = map[string]string{core.AnnotationRevision: "2"}
 			w.Expect(set.SetDesiredPods([]corev1.Pod{*desired})).To(Succeed())
 		}, false, true},
 		{"a set is paused", set, func() { set.Annotations["strimzi.io/pause-reconciliation"] = "true" }, false, true},
@@ -236,7 +236,7 @@ func TestWhoIsServed(t *testing.T) {
 	w.Consistently(func() int { return w.looked("mine") }, "1500ms").Should(BeZero())
 	w.Expect(alone()).To(HaveLen(1), "it is said once")
 
-	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
 	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
 	w.Expect(w.isOpen("mine")).To(BeTrue())
@@ -244,7 +244,7 @@ func TestWhoIsServed(t *testing.T) {
 	set.Annotations = nil
 	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
 	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse(), "it is let go at once")
-	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
 	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeTrue())
 	w.Expect(k8s.Delete(t.Context(), set)).To(Succeed())
@@ -260,7 +260,7 @@ func TestANamedCluster(t *testing.T) {
 	w.create(set)
 	before := w.looked("mine")
 	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", before))
-	set.Labels[podset.LabelManagedBy] = podset.ManagedByStrimzi
+	set.Labels[core.LabelManagedBy] = core.ManagedByStrimzi
 	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
 	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse())
 }
@@ -269,7 +269,7 @@ func TestANamedCluster(t *testing.T) {
 func TestCachesAreReadAsTheAPIServerIs(t *testing.T) {
 	w := begin(t, "cached", "")
 	w.create(setOf(t, "cached", "mine"), &corev1.ConfigMap{ObjectMeta: metadata("cached", "mine-kafka-0", "mine"),
-		Data: map[string]string{podset.ConfigMapServerConfig: "a=1"}})
+		Data: map[string]string{core.ConfigMapServerConfig: "a=1"}})
 	const pods = 201 // more than a page
 	for id := range pods {
 		w.create(node("cached", fmt.Sprintf("mine-kafka-%d", id), "mine"))
@@ -309,10 +309,10 @@ func TestARefusalOutlivesTheConnection(t *testing.T) {
 	g := NewWithT(t)
 	ours, others := setOf(t, "ns", "mine"), setOf(t, "ns", "mine")
 	others.Annotations = nil
-	build := func(set *podset.StrimziPodSet) client.Client {
+	build := func(set *core.StrimziPodSet) client.Client {
 		return fake.NewClientBuilder().WithScheme(scheme).WithObjects(set).Build()
 	}
-	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	g.Expect(core.AddToScheme(scheme)).To(Succeed())
 	there := build(others)
 	home, east := &lost{Reader: build(ours)}, &lost{Reader: there}
 	rolls := 0
@@ -351,7 +351,7 @@ func TestARefusalOutlivesTheConnection(t *testing.T) {
 // Kafka, and ends none of those that it had.
 func TestAPlaceThatCannotBeReadHasTheNodesThatItHad(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(podset.AddToScheme(scheme)).To(Succeed())
+	g.Expect(core.AddToScheme(scheme)).To(Succeed())
 	there := setOf(t, "ns", "elsewhere")
 	here := fake.NewClientBuilder().WithScheme(scheme).WithObjects(setOf(t, "ns", "here")).Build()
 	east := &lost{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(there).Build(), is: true}
@@ -376,7 +376,7 @@ func TestAPlaceThatCannotBeReadHasTheNodesThatItHad(t *testing.T) {
 	reconcile("here", "connect", "elsewhere")
 	g.Expect(open).To(Equal(map[string]bool{"here": true, "elsewhere": true}))
 	east.is = true
-	g.Expect(here.DeleteAllOf(t.Context(), &podset.StrimziPodSet{}, client.InNamespace("ns"))).To(Succeed())
+	g.Expect(here.DeleteAllOf(t.Context(), &core.StrimziPodSet{}, client.InNamespace("ns"))).To(Succeed())
 	for range 2 {
 		reconcile("here", "connect", "elsewhere")
 		g.Expect(open).To(Equal(map[string]bool{"elsewhere": true}), "the deleted one ends")

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
@@ -52,7 +52,7 @@ func run(m *testing.M) int {
 }
 
 func startServer() error {
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), podset.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), core.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	root, err := assets.Root()
@@ -98,16 +98,16 @@ func metadata(namespace, name, cluster string) metav1.ObjectMeta {
 // node returns a broker's pod.
 func node(namespace, name, cluster string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metadata(namespace, name, cluster),
-		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: podset.ContainerKafka, Image: "kafka"}}}}
-	pod.Labels[podset.LabelBrokerRole] = "true"
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: core.ContainerKafka, Image: "kafka"}}}}
+	pod.Labels[core.LabelBrokerRole] = "true"
 	return pod
 }
 
 // setOf returns a StrimziPodSet that the roller rolls.
-func setOf(t *testing.T, namespace, cluster string) *podset.StrimziPodSet {
+func setOf(t *testing.T, namespace, cluster string) *core.StrimziPodSet {
 	t.Helper()
-	set := &podset.StrimziPodSet{ObjectMeta: metadata(namespace, cluster+"-kafka", cluster)}
-	set.Annotations = map[string]string{podset.AnnotationRolledBy: podset.RolledByRoller}
+	set := &core.StrimziPodSet{ObjectMeta: metadata(namespace, cluster+"-kafka", cluster)}
+	set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
 	NewWithT(t).Expect(set.SetDesiredPods([]corev1.Pod{*node(namespace, cluster+"-kafka-0", cluster)})).To(Succeed())
 	return set
 }

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -80,7 +80,7 @@ func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInt
 			continue
 		}
 		all.Go(func() {
-			var sets podset.StrimziPodSetList
+			var sets core.StrimziPodSetList
 			if err := source.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
 				logr.FromContextOrDiscard(ctx).Info("Failed to list the StrimziPodSets in a Kubernetes cluster", "cluster", source.ID, "error",
 					err.Error())
@@ -98,7 +98,7 @@ func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInt
 
 // kinds returns the kinds of objects with the state of a Kafka cluster, actual or desired.
 func kinds() []client.Object {
-	return []client.Object{&podset.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
+	return []client.Object{&core.StrimziPodSet{}, &corev1.Pod{}, &corev1.ConfigMap{}}
 }
 
 // Follow requeues Kafka clusters on changes in another Kubernetes cluster, until ctx ends. It does nothing while this process is not the
@@ -185,8 +185,8 @@ func (relevant) Generic(event.GenericEvent) bool { return true }
 
 // Update implements predicate.Predicate.
 func (relevant) Update(e event.UpdateEvent) bool {
-	_, isSet := e.ObjectNew.(*podset.StrimziPodSet)
-	if isSet || e.ObjectNew.GetLabels()[podset.LabelManagedBy] == podset.ManagedByRoller {
+	_, isSet := e.ObjectNew.(*core.StrimziPodSet)
+	if isSet || e.ObjectNew.GetLabels()[core.LabelManagedBy] == core.ManagedByRoller {
 		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || !sameMetadata(e.ObjectOld, e.ObjectNew)
 	}
 	return true

@@ -11,7 +11,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
@@ -430,7 +430,7 @@ func TestConditions(t *testing.T) {
 	b.paused = "ann wants it"
 	b.Expect(look()).To(Equal(engine.Status{
 		Phase: roller.PhaseBlocked,
-		RollerStatus: podset.RollerStatus{Conditions: []v1.Condition{
+		RollerStatus: core.RollerStatus{Conditions: []v1.Condition{
 			{Type: "Ready", Status: "False", Reason: "Blocked", Message: "3 of 3 nodes need a restart", LastTransitionTime: "2026-11-21T12:00:00Z"},
 			{Type: "Blocked", Status: "True", Reason: "Paused", Message: "node 0: ann wants it", LastTransitionTime: "2026-11-21T12:00:00Z"},
 		}},
@@ -446,7 +446,7 @@ func TestConditions(t *testing.T) {
 			roller.Known("second")
 	}
 	b.snapshot.At = noon.Add(time.Hour)
-	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone, RollerStatus: podset.RollerStatus{
+	b.Expect(look()).To(Equal(engine.Status{Phase: roller.PhaseDone, RollerStatus: core.RollerStatus{
 		Conditions: []v1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: "2026-11-21T13:00:00Z"}}}}))
 	b.snapshot.At = noon.Add(2 * time.Hour)
 	b.Expect(look().Conditions[0].LastTransitionTime).To(Equal("2026-11-21T13:00:00Z"), "nothing has changed since")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -17,12 +17,12 @@ const (
 	// ConditionReady is True while all nodes are ready and up to date. Otherwise its reason is the phase.
 	ConditionReady = "Ready"
 	// ConditionBlocked is present while a node waits for something that does not end with time. Its reason is the rule.
-	ConditionBlocked = podset.RollerBlocked
+	ConditionBlocked = core.RollerBlocked
 )
 
 // Status is the state of a roll in the journal, for people and for the owner of the pods.
 type Status struct {
-	podset.RollerStatus
+	core.RollerStatus
 	Phase roller.Phase `json:"phase"`
 	// Expected is when the roll will likely be complete, to the minute; empty while no restart is in progress, or if it is unknown.
 	Expected string `json:"expected,omitempty"`
@@ -48,7 +48,7 @@ func Obstacle(a roller.Assessment) (roller.Block, bool) {
 func summary(s *roller.Snapshot, d roller.Decision, policy roller.Policy, before string) Status {
 	var last Status
 	_ = json.Unmarshal([]byte(before), &last) // without a valid summary there are no times to keep
-	status := Status{Phase: d.Phase, RollerStatus: podset.RollerStatus{Conditions: conditions(d, s.Unread)}}
+	status := Status{Phase: d.Phase, RollerStatus: core.RollerStatus{Conditions: conditions(d, s.Unread)}}
 	status.Configurations = roller.Configurations(s, d, policy, last.Configurations)
 	if !d.Expected.IsZero() {
 		status.Expected = d.Expected.Round(time.Minute).UTC().Format(time.RFC3339)

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -42,7 +42,7 @@ func New(c client.Client, reader client.Reader, namespace, cluster string) *Jour
 }
 
 // Name returns the name of the ConfigMap.
-func (j *Journal) Name() string { return podset.RollerStatusName(j.cluster) }
+func (j *Journal) Name() string { return core.RollerStatusName(j.cluster) }
 
 // Load reads the journal: the progress, and the name of a client that paused the roller, if one did. A missing journal is an empty one.
 func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, err error) {
@@ -55,7 +55,7 @@ func (j *Journal) Load(ctx context.Context) (p roller.Progress, paused string, e
 	if err != nil {
 		return roller.Progress{}, "", fmt.Errorf("read the journal: %w", err)
 	}
-	if stored.Labels[podset.LabelManagedBy] != podset.ManagedByRoller {
+	if stored.Labels[core.LabelManagedBy] != core.ManagedByRoller {
 		return roller.Progress{}, "", j.notOurs()
 	}
 	if text := stored.Data[progressKey]; text != "" {
@@ -77,7 +77,7 @@ func (j *Journal) Status() string {
 	if j.seen == nil {
 		return ""
 	}
-	return j.seen.Data[podset.RollerStatusKey]
+	return j.seen.Data[core.RollerStatusKey]
 }
 
 func (j *Journal) notOurs() error {
@@ -88,7 +88,7 @@ func (j *Journal) notOurs() error {
 // and this one must not act on its own state.
 func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error {
 	data := map[string]string{}
-	for key, value := range map[string]any{progressKey: p, podset.RollerStatusKey: status} {
+	for key, value := range map[string]any{progressKey: p, core.RollerStatusKey: status} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 	}
 	next := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: j.namespace, Name: j.Name(),
-		Labels: map[string]string{podset.LabelManagedBy: podset.ManagedByRoller, v1.LabelCluster: j.cluster},
+		Labels: map[string]string{core.LabelManagedBy: core.ManagedByRoller, v1.LabelCluster: j.cluster},
 	}}
 	if j.seen != nil {
 		next = j.seen.DeepCopy()
@@ -127,7 +127,7 @@ func (j *Journal) Save(ctx context.Context, p roller.Progress, status any) error
 
 // Owners returns the Kafka object that the StrimziPodSets belong to, if there is one: Kubernetes deletes the journal together with it.
 func (j *Journal) Owners(ctx context.Context) ([]metav1.OwnerReference, error) {
-	sets := &podset.StrimziPodSetList{}
+	sets := &core.StrimziPodSetList{}
 	if err := j.reader.List(ctx, sets, client.InNamespace(j.namespace), client.MatchingLabels{v1.LabelCluster: j.cluster}); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (j *Journal) Owners(ctx context.Context) ([]metav1.OwnerReference, error) {
 	for _, set := range sets.Items {
 		for _, o := range set.OwnerReferences {
 			o.Controller, o.BlockOwnerDeletion = nil, nil
-			if o.Kind == podset.KindKafka && o.Name == j.cluster && !slices.Contains(owners, o) {
+			if o.Kind == core.KindKafka && o.Name == j.cluster && !slices.Contains(owners, o) {
 				owners = append(owners, o)
 			}
 		}

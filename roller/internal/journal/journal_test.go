@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	podset "github.com/kafka-operators/kafka-operators/api/core/v1"
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/journal"
 )
@@ -32,7 +32,7 @@ type desk struct {
 func newDesk(objects ...client.Object) *desk {
 	d := &desk{}
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, podset.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, core.AddToScheme} {
 		if err := add(scheme); err != nil {
 			panic(err)
 		}
@@ -190,8 +190,8 @@ func TestWhoPausedTheRoller(t *testing.T) {
 
 func TestTheJournalIsDeletedWithItsKafka(t *testing.T) {
 	g := NewWithT(t)
-	set := func(name string, owners ...metav1.OwnerReference) *podset.StrimziPodSet {
-		return &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+	set := func(name string, owners ...metav1.OwnerReference) *core.StrimziPodSet {
+		return &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "kafka", Name: name, Labels: map[string]string{"strimzi.io/cluster": "my-cluster"}, OwnerReferences: owners,
 		}}
 	}
@@ -212,7 +212,7 @@ func TestTheJournalIsDeletedWithItsKafka(t *testing.T) {
 
 func TestNoJournalIsLeftOfADeletedKafka(t *testing.T) {
 	g := NewWithT(t)
-	set := &podset.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+	set := &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "kafka", Name: "my-cluster-a", Labels: map[string]string{"strimzi.io/cluster": "my-cluster"},
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "1"}},
 	}}
