@@ -69,8 +69,8 @@ func (s *Set) watchRemotes(ctx context.Context) {
 	})
 }
 
-// FollowConfigMap calls read with each version of a ConfigMap until ctx ends, and failed if it is missing or can't be watched. It only needs
-// the right to list and watch that ConfigMap by name.
+// FollowConfigMap calls read with each version of a ConfigMap until ctx ends, and failed if it is missing or can't be watched. It only
+// needs the right to list and watch that ConfigMap by name.
 func FollowConfigMap(ctx context.Context, core corev1client.CoreV1Interface, name client.ObjectKey, read func(*corev1.ConfigMap),
 	failed func(error)) {
 	watchObject(ctx, core.RESTClient(), "configmaps", name.Namespace, name.Name, &corev1.ConfigMap{}, objectHandler{

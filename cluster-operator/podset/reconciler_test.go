@@ -432,9 +432,10 @@ func TestEachPassIsTold(t *testing.T) {
 	w := newWorld(t)
 	broken := errors.New("no answer")
 	var failed error
-	r := w.reconciler(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+	get := func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 		return failed
-	}})
+	}
+	r := w.reconciler(interceptor.Funcs{Get: get})
 	var told []string
 	r.Passed = func(namespace string, took time.Duration, err error) {
 		w.Expect(took).To(BeNumerically(">=", 0))

@@ -15,7 +15,8 @@ const (
 	slowestParts = 3
 )
 
-// Gauge is the longest recent duration per namespace and kind: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards read.
+// Gauge is the longest recent duration per namespace and kind: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards
+// read.
 type Gauge struct {
 	desc *prometheus.Desc
 	now  func() time.Time

@@ -415,6 +415,7 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 			"app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
 		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
 	} {
-		NewWithT(t).Expect(a.WhyForeign(c.o) == "").To(Equal(c.ours), name)
+		ours := a.WhyForeign(c.o) == ""
+		NewWithT(t).Expect(ours).To(Equal(c.ours), name)
 	}
 }

@@ -52,13 +52,7 @@ func (p *pass) assign(ctx context.Context) error {
 		}
 	}
 	t = p.input.Topology
-	if err := p.checkRemoved(); err != nil {
-		return err
-	}
-	if err := p.checkUnusedVolumes(); err != nil {
-		return err
-	}
-	if err := p.checkFirstVoters(ctx); err != nil {
+	if err := p.checkAssigned(ctx); err != nil {
 		return err
 	}
 	p.status.Topology = &p.input.Topology
@@ -74,6 +68,17 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	p.warnOfPlacement()
 	return nil
+}
+
+// checkAssigned refuses nodes that would lack what nodes of before had.
+func (p *pass) checkAssigned(ctx context.Context) error {
+	if err := p.checkRemoved(); err != nil {
+		return err
+	}
+	if err := p.checkUnusedVolumes(); err != nil {
+		return err
+	}
+	return p.checkFirstVoters(ctx)
 }
 
 func blockedReason(b topology.Blocked) string {

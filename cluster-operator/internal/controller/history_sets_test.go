@@ -98,8 +98,8 @@ func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
 	return storage
 }
 
-// judgeLostNode checks that a node whose set was lost holds no replicas when its ConfigMap is deleted: it leaves with it, whether its set is
-// written again or not, and another node may get its id.
+// judgeLostNode checks that a node whose set was lost holds no replicas when its ConfigMap is deleted: it leaves with it, whether its set
+// is written again or not, and another node may get its id.
 func (h *history) judgeLostNode(pod string) {
 	h.t.Helper()
 	for _, set := range h.lost {

@@ -19,8 +19,8 @@ const (
 	reasonCopied   = "CopiedOwnerMark"
 )
 
-// noteConflict counts an object in another Kubernetes cluster that is not the Kafka's, if err says that, and records an Event of a copy that
-// the status does not name yet.
+// noteConflict counts an object in another Kubernetes cluster that is not the Kafka's, if err says that, and records an Event of a copy
+// that the status does not name yet.
 func (p *pass) noteConflict(s *site, kind string, err error) {
 	if s.cluster == topology.Home {
 		return
@@ -51,6 +51,6 @@ func (p *pass) noteRestored(s *site, key facts.Key) {
 
 // noteResumed records that the Kafka continues with what an earlier Kafka object of its name left in another Kubernetes cluster.
 func (p *pass) noteResumed(s *site) {
-	p.Events.Normal(p.kafka, reasonResumed, "Resume", fmt.Sprintf("Cluster '%s' has objects of an earlier Kafka object of this name: this one "+
-		"continues with them", s.cluster))
+	p.Events.Normal(p.kafka, reasonResumed, "Resume", fmt.Sprintf("Cluster '%s' has objects of an earlier Kafka object of this name: this "+
+		"one continues with them", s.cluster))
 }

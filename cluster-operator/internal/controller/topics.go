@@ -59,8 +59,8 @@ func (p *pass) noteEarlierTopicOperator(ctx context.Context) error {
 	return p.noteTopicOperator(ctx)
 }
 
-// rememberTopicOperator has this process remember the topic operator of a Kafka that is being deleted, which may take longer than the process
-// lives: the deletion of its namespace deleted the topic operator and the record of that at once.
+// rememberTopicOperator has this process remember the topic operator of a Kafka that is being deleted, which may take longer than the
+// process lives: the deletion of its namespace deleted the topic operator and the record of that at once.
 func (p *pass) rememberTopicOperator() {
 	if model.WantsTopicOperator(p.kafka) && p.watchesHome() {
 		p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)

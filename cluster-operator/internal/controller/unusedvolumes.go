@@ -74,8 +74,25 @@ func (p *pass) unusedVolumes() unusedVolumes {
 	earlier := func(claim *corev1.PersistentVolumeClaim, pool string) bool {
 		return !runs[pool] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
 	}
-	nodes := p.input.Topology.Nodes()
-	for _, n := range nodes {
+	p.findUnmounted(&unused, exists, earlier)
+	for _, s := range p.sites {
+		for _, name := range s.needed {
+			claim := s.facts.Claim(name)
+			pool := claim.Labels[core.LabelPoolName]
+			switch hasPool := p.input.Pools[pool] != nil; {
+			case hasPool && earlier(claim, pool) && !wanted[p.podOf(claim)]:
+				unused.idle[pool] = append(unused.idle[pool], name)
+			case !hasPool && len(runs) == 0 && len(wanted) > 0: // after the first nodes are made, it is of a node that left
+				unused.poolless[pool] = append(unused.poolless[pool], name)
+			}
+		}
+	}
+	return unused
+}
+
+// findUnmounted finds the volumes of wanted nodes that do not exist yet, and that the storage of their pools lacks.
+func (p *pass) findUnmounted(unused *unusedVolumes, exists map[int32]bool, earlier func(*corev1.PersistentVolumeClaim, string) bool) {
+	for _, n := range p.input.Topology.Nodes() {
 		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
 		if exists[n.ID] || pool == nil || s == nil {
 			continue
@@ -88,19 +105,6 @@ func (p *pass) unusedVolumes() unusedVolumes {
 			of[n.Pool] = append(of[n.Pool], claim.Name)
 		}
 	}
-	for _, s := range p.sites {
-		for _, name := range s.needed {
-			claim := s.facts.Claim(name)
-			pool := claim.Labels[core.LabelPoolName]
-			switch hasPool := p.input.Pools[pool] != nil; {
-			case hasPool && earlier(claim, pool) && !wanted[p.podOf(claim)]:
-				unused.idle[pool] = append(unused.idle[pool], name)
-			case !hasPool && len(runs) == 0 && len(nodes) > 0: // after the first nodes are made, it is of a node that left
-				unused.poolless[pool] = append(unused.poolless[pool], name)
-			}
-		}
-	}
-	return unused
 }
 
 // wantedPods returns the names of the pods of the wanted nodes.

@@ -124,8 +124,8 @@ func (p *pass) checkFirstVoters(ctx context.Context) error {
 		claimsIn(had), p.kafka.Namespace, p.kafka.Name, claimsIn(gone), v1.AnnotationSkipScaleDownCheck)
 }
 
-// earlierLogs returns the claims of metadata logs of an earlier Kafka that wanted controllers use, those by Kubernetes cluster that were not
-// read, of controllers that do not exist, and how many controllers have an ephemeral log.
+// earlierLogs returns the claims of metadata logs of an earlier Kafka that wanted controllers use, those by Kubernetes cluster that were
+// not read, of controllers that do not exist, and how many controllers have an ephemeral log.
 func (p *pass) earlierLogs() (had []string, unread map[string][]string, ephemeral int) {
 	exists, unread := p.existingIDs(), map[string][]string{}
 	for _, n := range p.input.Topology.Controllers() {

@@ -125,6 +125,7 @@ func TestShortCertificatesOfListenersAreReportedLater(t *testing.T) {
 		"six days, none is left": {6 * day, -time.Second, true},
 	} {
 		pair := pairOf(t, now.Add(c.left-c.validity), c.validity)
-		NewWithT(t).Expect(len(choice{pair: pair, cert: pair.leaf()}.warn(Listener{}, now)) > 0).To(Equal(c.want), name)
+		warns := len(choice{pair: pair, cert: pair.leaf()}.warn(Listener{}, now)) > 0
+		NewWithT(t).Expect(warns).To(Equal(c.want), name)
 	}
 }

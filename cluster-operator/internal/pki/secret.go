@@ -125,10 +125,10 @@ func Trusted(bundle *corev1.Secret) []byte {
 	return bundle.Data[bundleCluster]
 }
 
-// Public returns the Secret with a CA's certificates as other Kubernetes clusters get it: with the certificates, and a store of them. If the
-// operator generates the CA, that is the one that it made; else one of the certificates alone, where the user's Secret has one. Anything
-// else that is in it may be the CA's key, and is empty there: so the key that an earlier version copied is overwritten, and a Secret of type
-// kubernetes.io/tls has the entries that it needs.
+// Public returns the Secret with a CA's certificates as other Kubernetes clusters get it: with the certificates, and a store of them. If
+// the operator generates the CA, that is the one that it made; else one of the certificates alone, where the user's Secret has one.
+// Anything else that is in it may be the CA's key, and is empty there: so the key that an earlier version copied is overwritten, and a
+// Secret of type kubernetes.io/tls has the entries that it needs.
 func Public(secret *corev1.Secret, generated bool) *corev1.Secret {
 	public := secret.DeepCopy()
 	for entry, data := range secret.Data {

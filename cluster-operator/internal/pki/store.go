@@ -1,11 +1,10 @@
 package pki
 
 import (
-	"crypto/sha256"
+	"crypto/sha3"
 	"encoding/base64"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,7 +67,9 @@ func putPublicStore(data map[string][]byte) {
 		return
 	}
 	delete(data, entryPassword)
-	in := &Input{PKCS12: true, Rand: rand.NewChaCha8(sha256.Sum256(certs))}
+	stream := sha3.NewSHAKE256() // of bytes that follow from the certificates
+	_, _ = stream.Write(certs)   // it can't fail
+	in := &Input{PKCS12: true, Rand: stream}
 	if err := putStore(in, data, true); err != nil { // the certificates were parsed, and this source of bytes does not end
 		data[entryStore], data[entryPassword] = []byte{}, []byte{}
 	}

@@ -93,19 +93,19 @@ func (c *Current) hold() *generation {
 func (c *Current) Info(ctx context.Context) (network.Info, error) {
 	g := c.hold()
 	defer g.calls.Done()
-	return g.Provider.Info(ctx)
+	return g.Info(ctx)
 }
 
 // Plan implements network.Provider.
 func (c *Current) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
 	g := c.hold()
 	defer g.calls.Done()
-	return g.Provider.Plan(ctx, r)
+	return g.Plan(ctx, r)
 }
 
 // Resolve implements network.Provider.
 func (c *Current) Resolve(ctx context.Context, r network.Request, observed []network.Object) (network.Resolution, error) {
 	g := c.hold()
 	defer g.calls.Done()
-	return g.Provider.Resolve(ctx, r, observed)
+	return g.Resolve(ctx, r, observed)
 }

@@ -59,8 +59,8 @@ func (v Voters) isFirstLoss(id int32) bool {
 	return len(v.IDs)%2 == 0 && !slices.ContainsFunc(v.IDs, func(other int32) bool { return other != id && !v.First[other] })
 }
 
-// MajorityEmpty reports whether a majority of voters would start empty if those start whose volumes are gone. It does so anyway, and nothing
-// can be done about it, if the volumes of a majority are ephemeral.
+// MajorityEmpty reports whether a majority of voters would start empty if those start whose volumes are gone. It does so anyway, and
+// nothing can be done about it, if the volumes of a majority are ephemeral.
 func MajorityEmpty(voters, gone, ephemeral int) bool {
 	return ephemeral <= voters/2 && gone+ephemeral > voters/2
 }

@@ -76,8 +76,8 @@ func (f *findings) racks() {
 	}
 }
 
-// replication warns of replication factors with which the loss of one Kubernetes cluster of a stretched Kafka is an outage. Only where these
-// clusters are the racks is it known here over what Kafka spreads replicas.
+// replication warns of replication factors with which the loss of one Kubernetes cluster of a stretched Kafka is an outage. Only where
+// these clusters are the racks is it known here over what Kafka spreads replicas.
 func (f *findings) replication() {
 	a := f.Kafka.Annotations
 	if a[v1.AnnotationStretch] != "true" || a[v1.AnnotationStretchRack] != "" || f.cluster().Rack != nil {
