@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -23,6 +24,8 @@ func TestAPodThatAdvertisesALostAddressIsRestarted(t *testing.T) {
 	w.reconcile()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 	w.Expect(w.k8s.Create(t.Context(), node)).To(Succeed())
+	// Nodes have no namespace: other tests would find it.
+	t.Cleanup(func() { _ = w.k8s.Delete(context.Background(), node) })
 	has := func(addresses ...string) {
 		node.Status.Addresses = nil
 		for _, a := range addresses {

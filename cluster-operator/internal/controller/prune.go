@@ -44,7 +44,6 @@ func (p *pass) pruneSite(ctx context.Context, s *site, obsolete []removal.Ref) e
 		}
 		switch outcome {
 		case apply.Deleted, apply.Changed:
-			delete(s.facts.Objects, key)
 			p.wrote(s, key, outcome)
 		case apply.Unproven:
 			p.reportKept(s, key, o)

@@ -104,6 +104,9 @@ func (p *pass) clearTheWay(ctx context.Context, s *site, refused model.Object, w
 	if err := p.pruneSite(ctx, s, obsolete); err != nil {
 		return err
 	}
+	for _, ref := range obsolete {
+		delete(s.facts.Objects, facts.Key{Kind: ref.Kind, Name: ref.Name}) // it is not deleted twice
+	}
 	return p.apply(ctx, s, refused)
 }
 
