@@ -61,7 +61,7 @@ func (p *pass) peers(ctx context.Context) error {
 	}
 	reach := model.ResolvePeers(p.kafka, p.input.Topology.Nodes(), p.record.Peers, found)
 	p.input.Stretch.Peers, p.input.Stretch.Names = reach.Peers, reach.Names
-	p.record.Peers, p.record.Names = reach.Peers, reach.Names
+	p.rememberPeers(reach)
 	if p.ending() {
 		p.input.Stretch.Ending = true
 		return nil

@@ -160,6 +160,18 @@ func (p *pass) writeRecord(ctx context.Context) error {
 	return p.apply(ctx, p.home(), model.Record(p.at(p.home()), map[string]string{recordKey: string(text)}))
 }
 
+// rememberPeers records how nodes reach each other. A node that leaves keeps what it has while it exists: the pass may end before it is
+// removed, and an address that nodes have and the record lacks is taken for one that a restored record lost.
+func (p *pass) rememberPeers(reach model.Reach) {
+	peers, names := maps.Clone(reach.Peers), maps.Clone(reach.Names)
+	for id := range p.existingIDs() {
+		if was := p.record.Peers[id]; was != nil && peers[id] == nil {
+			peers[id], names[id] = was, p.record.Names[id]
+		}
+	}
+	p.record.Peers, p.record.Names = peers, names
+}
+
 // forgetAddresses forgets the addresses of nodes that are gone: a later node of the same id, in another place, does not take them over.
 func (p *pass) forgetAddresses() {
 	stays := p.existingIDs()

@@ -50,15 +50,18 @@ type question struct {
 	late atomic.Bool
 }
 
-// outdated reports whether the answer is too old to say what is so now.
-func (q *question) outdated(now time.Time) bool {
+// answered reports whether there is an answer, or an error.
+func (q *question) answered() bool {
 	select {
 	case <-q.done:
-		return now.Sub(q.at) > answersLast
+		return true
 	default:
 		return false
 	}
 }
+
+// outdated reports whether the answer is too old to say what is so now.
+func (q *question) outdated(now time.Time) bool { return q.answered() && now.Sub(q.at) > answersLast }
 
 // askInBackground asks brokers a question. Waiting for brokers that do not answer would occupy a worker that other Kafkas need: after two
 // seconds the pass continues without the answer, and a later pass, which does not wait again, uses it. A question that was not answered is
@@ -69,25 +72,24 @@ func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what
 		return found, err
 	}
 	q := c.silent.ask(to.Kafka, what, c.Now, func() (any, error) { return ask(context.WithoutCancel(ctx)) })
-	wait := answerTimeout
-	if q.late.Load() {
-		wait = 0
+	if !q.late.Load() {
+		select {
+		case <-q.done:
+		case <-ctx.Done():
+			return found, ctx.Err() // the operator is stopping: this is no evidence about the brokers
+		case <-c.After(answerTimeout):
+			q.late.Store(true)
+		}
 	}
-	select {
-	case <-q.done:
+	if q.answered() {
 		c.silent.take(to.Kafka, what, q)
 		found, _ = q.found.(T)
 		return found, c.silent.note(to.Kafka, what, q.err, c.Now())
-	case <-ctx.Done():
-		return found, ctx.Err() // the operator is stopping: this is no evidence about the brokers
-	case <-c.After(wait):
-		q.late.Store(true)
-		err := c.silent.last(to.Kafka, what)
-		if err == nil {
-			err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)
-		}
-		return found, &SilentError{err, to.Config.RequestTimeout}
 	}
+	if err = c.silent.last(to.Kafka, what); err == nil {
+		err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)
+	}
+	return found, &SilentError{err, to.Config.RequestTimeout}
 }
 
 // ask asks the brokers of a Kafka, unless that is under way, or has been answered a moment ago.

@@ -146,13 +146,15 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 		g.Expect(again.Again).To(Equal(10 * time.Second))
 		g.Expect(err).To(MatchError(ContainSubstring("have not answered within 2s")))
 	}
-	g.Expect(waits).To(Equal([]time.Duration{answerTimeout, 0, answerTimeout, 0, answerTimeout, 0, 0, 0, 0, 0}), "each is waited for once")
+	g.Expect(waits).To(HaveExactElements(answerTimeout, answerTimeout, answerTimeout), "each is waited for once")
 	refused := errors.New("connection refused")
 	g.Expect(clients.silent.note(to.Kafka, "state", refused, time.Unix(0, 0))).To(MatchError(refused))
 	_, err := clients.Inspect(t.Context(), to)
 	g.Expect(err).To(MatchError(refused), "what is known stays as it is until there is an answer")
 	close(let)
-	clients.After = never
+	for _, q := range clients.silent.asked[to.Kafka] {
+		<-q.done
+	}
 	found, err := clients.Inspect(t.Context(), to)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(30)))
@@ -184,12 +186,11 @@ func TestAnOldAnswerIsNone(t *testing.T) {
 	close(let)
 	<-first.done
 	metadata, now = 30, now.Add(answersLast)
-	clients.After = never
 	found, err := clients.Inspect(t.Context(), to)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(found.MetadataVersion).To(Equal(kafka.MetadataVersion(29)), "it was answered a moment ago")
 
-	let, clients.After = make(chan struct{}), func(time.Duration) <-chan time.Time { return elapsed }
+	let = make(chan struct{})
 	clients.Forget(to.Kafka) // the next client waits for the new channel
 	second := asked()
 	close(let)

@@ -6,7 +6,9 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -69,5 +71,29 @@ func TestARestoredRecordChangesNoNode(t *testing.T) {
 			g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 			g.Expect(kept()).To(Equal(before))
 		})
+	}
+}
+
+// A record that was written in a pass that then failed is not taken for one that was restored.
+func TestAScaleDownThatIsInterruptedGoesOn(t *testing.T) {
+	for fail := range 12 {
+		g := NewWithT(t)
+		h := formInMemory(t, untouched)
+		h.targets["more"] = "central"
+		h.must(h.k8s.Create(t.Context(), h.pool("more", 2, v1.RoleBroker)))
+		h.rest()
+		h.brokers.replicas = map[int32]int{}
+		h.leader().links["west"].lost = true
+		pool := &v1.KafkaNodePool{}
+		h.must(h.k8s.Get(t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "more"}, pool))
+		pool.Spec.Replicas = 1
+		h.must(h.k8s.Update(t.Context(), pool))
+		_, _ = h.pass(h.leader(), fail)
+		for range 3 {
+			_, _ = h.pass(h.leader(), -1)
+		}
+		g.Expect(h.centrals[0].ready()).NotTo(HaveField("Reason", reasonRecord), "after %d writes", fail)
+		set := h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-more"}).(*core.StrimziPodSet)
+		g.Expect(set.Spec.Pods).To(HaveLen(1), "after %d writes", fail)
 	}
 }
