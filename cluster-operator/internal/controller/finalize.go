@@ -238,6 +238,17 @@ func (o *orphans) deny(there string) bool {
 	return !known
 }
 
+// nothingSeen notes that nothing is left of a Kafka where somebody could look. Unless that was everywhere, something may be.
+func (o *orphans) nothingSeen(name types.NamespacedName, everywhere bool) {
+	if everywhere {
+		o.forget(name)
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.since, name)
+}
+
 // forget forgets a Kafka that left nothing.
 func (o *orphans) forget(name types.NamespacedName) {
 	o.mu.Lock()
@@ -296,12 +307,14 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 	left := askRemotes(r, func(m Member) (*corev1.ConfigMap, error) { return r.orphanedAnchor(ctx, m, name) })
 	left = slices.DeleteFunc(left, func(a answer[*corev1.ConfigMap]) bool { return a.value == nil && a.err == nil })
 	if len(left) == 0 {
-		r.orphans.forget(name)
+		r.orphans.nothingSeen(name, r.allConnected())
 		return 0, nil
 	}
-	if err := r.Live.Get(ctx, name, &v1.Kafka{}); !apierrors.IsNotFound(err) {
+	if err := r.Live.Get(ctx, name, &v1.Kafka{}); err == nil {
 		r.orphans.forget(name)
-		return 0, err // it exists but this operator does not watch it, or that is unknown
+		return 0, nil // it exists but this operator does not watch it
+	} else if !apierrors.IsNotFound(err) {
+		return 0, err
 	}
 	if keep, err := r.orphaned(ctx, name); err != nil || keep {
 		return 0, err
@@ -322,6 +335,11 @@ func (r *Reconciler) sweep(ctx context.Context, name types.NamespacedName) (next
 		}
 	}
 	return next, errors.Join(errs...)
+}
+
+// allConnected reports whether all other Kubernetes clusters can be read.
+func (r *Reconciler) allConnected() bool {
+	return !slices.ContainsFunc(r.Stretching.Members(), func(m Member) bool { return m.Status().State != clusters.Connected })
 }
 
 // orphaned reports whether the deletion of a Kafka was to keep its objects: Kubernetes' garbage collector took it off its record instead of

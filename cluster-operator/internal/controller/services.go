@@ -97,7 +97,11 @@ func (p *pass) clearTheWay(ctx context.Context, s *site, refused model.Object, w
 			unwanted = append(unwanted, p.removalObject(s, key, live))
 		}
 	}
-	obsolete := removal.Decide(removal.Input{Planned: p.input.Stretch == nil || p.planned, Objects: unwanted}).Delete
+	in := removal.Input{Planned: p.input.Stretch == nil || p.planned, Objects: unwanted}
+	if quota(why) {
+		in.Replacing = p.replacing // what nodes still advertise stays
+	}
+	obsolete := removal.Decide(in).Delete
 	if len(obsolete) == 0 {
 		return why
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -62,7 +63,8 @@ func (p *pass) noteEarlierTopicOperator(ctx context.Context) error {
 // rememberTopicOperator has this process remember the topic operator of a Kafka that is being deleted, which may take longer than the
 // process lives: the deletion of its namespace deleted the topic operator and the record of that at once.
 func (p *pass) rememberTopicOperator() {
-	if model.WantsTopicOperator(p.kafka) && p.watchesHome() {
+	keeps := controllerutil.ContainsFinalizer(p.kafka, metav1.FinalizerOrphanDependents)
+	if model.WantsTopicOperator(p.kafka) && p.watchesHome() && !keeps {
 		p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)
 	}
 }
