@@ -36,6 +36,9 @@ func SANs(in Input, n topology.Node) []string {
 			names = append(names, at)
 		}
 	}
+	for i, name := range names {
+		names[i] = strings.Trim(name, "[]") // of an IPv6 address
+	}
 	return distinct(names)
 }
 

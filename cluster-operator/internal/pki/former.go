@@ -7,15 +7,19 @@ import (
 	"time"
 )
 
-// signs returns which of the former certificates signs while nodes do not trust the new key: the last one whose key was kept, -1 if none
-// was.
+// signs returns which of the former certificates signs while nodes do not trust the new key: the last one whose key was kept, and of several
+// with this key the one that expires last; -1 if none was kept.
 func (a *authority) signs(former []*x509.Certificate) int {
+	at := -1
 	for i, cert := range slices.Backward(former) {
-		if a.keyOf(cert) != nil {
-			return i
+		if a.keyOf(cert) == nil {
+			continue
+		}
+		if at < 0 || sameKey(cert.PublicKey, former[at].PublicKey) && cert.NotAfter.After(former[at].NotAfter) {
+			at = i
 		}
 	}
-	return -1
+	return at
 }
 
 // renewFormer makes a new certificate of the former key, which signs until all nodes trust the new one, if the old one is about to expire
@@ -44,9 +48,15 @@ func (a *authority) renewFormer(in *Input, former []*x509.Certificate, phase Pha
 	return former, nil
 }
 
-// inUse are those former certificates that nodes may serve: what a user added to the CA's Secret is among the others.
+// inUse are those former certificates that nodes may serve: what a user added to the CA's Secret is among the others. Of several with one
+// key, the one that expires last counts.
 func (a *authority) inUse(former []*x509.Certificate, leaves []*leaf) []*x509.Certificate {
 	return slices.DeleteFunc(slices.Clone(former), func(cert *x509.Certificate) bool {
+		if slices.ContainsFunc(former, func(other *x509.Certificate) bool {
+			return sameKey(other.PublicKey, cert.PublicKey) && other.NotAfter.After(cert.NotAfter)
+		}) {
+			return true
+		}
 		for name, certs := range a.old {
 			if isRetained(name) && certs[0].Equal(cert) {
 				return false

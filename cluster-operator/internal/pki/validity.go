@@ -2,6 +2,7 @@ package pki
 
 import (
 	"crypto/x509"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,12 +23,16 @@ func CAValidity(ca *corev1.Secret, c CAConfig) Validity {
 	renewal := c.withDefaults().renewal()
 	v := Validity{cert.NotAfter, cert.NotAfter.Add(-renewal)}
 	for entry := range ca.Data {
-		if former := certificate(ca, entry); c.Generate && isRetained(entry) && former != nil { // in use until the key is replaced
+		// A former one of the cluster CA is in use until the key is replaced. Those of the clients CA sign nothing.
+		if former := certificate(ca, entry); c.Generate && isRetained(entry) && former != nil && signsNodes(ca) {
 			v = v.first(Validity{former.NotAfter, former.NotAfter.Add(-renewal)})
 		}
 	}
 	return v
 }
+
+// signsNodes reports whether a Secret is that of a cluster CA's certificates.
+func signsNodes(ca *corev1.Secret) bool { return strings.HasSuffix(ca.Name, ClusterCACertSecret("")) }
 
 // NodesValidity returns that of the certificate in Secrets of nodes that expires first. Other Secrets do not matter.
 func NodesValidity(secrets []*corev1.Secret, c CAConfig) (first Validity) {

@@ -25,7 +25,7 @@ func (f *findings) hostNames(l v1.Listener) {
 	if b := c.Bootstrap; b != nil {
 		check("bootstrap.host", b.Host)
 		for _, name := range b.AlternativeNames {
-			check("bootstrap.alternativeNames", strings.TrimPrefix(name, "*."))
+			check("bootstrap.alternativeNames", strings.ReplaceAll(name, "*", "0"))
 		}
 	}
 	check("hostTemplate", filled(c.HostTemplate))

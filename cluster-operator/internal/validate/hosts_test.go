@@ -28,7 +28,7 @@ func TestHostsOfListeners(t *testing.T) {
 		}
 	}
 	in := input(t, listening(`{name: l, port: 9094, type: nodeport, tls: true, configuration: {advertisedHostTemplate: `+
-		`"{nodePodName}-{nodeId}", bootstrap: {alternativeNames: ["*.example.com", "ü"]}}}`))
+		`"{nodePodName}-{nodeId}", bootstrap: {alternativeNames: ["*.example.com", "broker-*.example.com", "ü"]}}}`))
 	NewWithT(t).Expect(Validate(in).Errors).To(HaveExactElements(HaveField("Message", badListener(
 		`listener l has bootstrap.alternativeNames "ü", which is not a DNS name in ASCII or an IP address`))))
 }
