@@ -4,7 +4,9 @@ package placement
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -95,16 +97,32 @@ func Told(pod *corev1.Pod) (addresses []string) {
 	return addresses
 }
 
-// Lost returns an address that a pod was told, and that its Kubernetes node does not have any more, though it has others; "" if there is
-// none. Clients that are sent there find nobody.
+// Lost returns an address that a pod was told, and that its Kubernetes node does not have any more, though it has another of its kind; "" if
+// there is none. Clients that are sent there find nobody. A node may lack its addresses of one kind, such as the public ones, for a while.
 func Lost(pod *corev1.Pod, node *corev1.Node) string {
-	for _, told := range Told(pod) {
+	facts, _ := read(pod)
+	for _, f := range facts {
+		told := pod.Annotations[f.Annotation]
 		has := slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == told })
-		if !has && NodeAddress(node, "") != "" {
+		if f.Label == "" && told != "" && !has && kindOf(f.Of(node)) == kindOf(told) {
 			return told
 		}
 	}
 	return ""
+}
+
+// kindOf tells private, public and missing addresses, and names, apart.
+func kindOf(address string) string {
+	ip, err := netip.ParseAddr(strings.Trim(address, "[]"))
+	switch {
+	case address == "":
+		return "none"
+	case err != nil:
+		return "name"
+	case ip.IsPrivate():
+		return "private"
+	}
+	return "public"
 }
 
 // Missing returns the facts that a pod waits for: those of AnnotationWaits that it has no annotation of yet.
