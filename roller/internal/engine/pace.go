@@ -9,9 +9,9 @@ import (
 const (
 	// Unready is the interval of looks while all restarting nodes are unready.
 	Unready = 5 * time.Second
-	// UnreadyWoken is the interval while a node is unready, for callers that pod events wake. It is less than the gap between looks after
+	// UnreadyWoken is the interval while a node is unready, for callers that pod events wake. It is well below the gap between looks after
 	// which silence starts anew (package observe).
-	UnreadyWoken = 45 * time.Second
+	UnreadyWoken = 40 * time.Second
 	// slowest is the longest interval between looks while replicas catch up.
 	slowest = 20 * time.Second
 )
