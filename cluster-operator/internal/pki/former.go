@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// signs returns which of the former certificates signs while nodes do not trust the new key: the last one whose key was kept, and of several
-// with this key the one that expires last; -1 if none was kept.
+// signs returns which of the former certificates signs while nodes do not trust the new key: the last one whose key was kept, and of
+// several with this key the one that expires last; -1 if none was kept.
 func (a *authority) signs(former []*x509.Certificate) int {
 	at := -1
 	for i, cert := range slices.Backward(former) {

@@ -97,8 +97,9 @@ func Told(pod *corev1.Pod) (addresses []string) {
 	return addresses
 }
 
-// Lost returns an address that a pod was told, and that its Kubernetes node does not have any more, though it has another of its kind; "" if
-// there is none. Clients that are sent there find nobody. A node may lack its addresses of one kind, such as the public ones, for a while.
+// Lost returns an address that a pod was told, and that its Kubernetes node does not have any more, though it has another of its kind; ""
+// if there is none. Clients that are sent there find nobody. A node may lack its addresses of one kind, such as the public ones, for a
+// while.
 func Lost(pod *corev1.Pod, node *corev1.Node) string {
 	facts, _ := read(pod)
 	for _, f := range facts {
