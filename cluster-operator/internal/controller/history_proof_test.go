@@ -123,15 +123,15 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		first int64
 		plant func(*history)
 	}{
-		"log directories seem to be cordoned":        {72, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
+		"log directories seem to be cordoned":        {126, func(h *history) { h.r.Kafka = lying{h.brokers, "cordoned"} }},
 		"Kafka seems to list all topics":             {29, func(h *history) { h.r.Kafka = lying{h.brokers, "hidden"} }},
 		"log directories seem to be empty":           {261, func(h *history) { h.r.Kafka = lying{h.brokers, "empty"} }},
-		"the metadata version seems to be old":       {2, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
+		"the metadata version seems to be old":       {6, func(h *history) { h.r.Kafka = lying{h.brokers, "metadata"} }},
 		"copies seem to be originals":                {3, func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} }},
-		"it is not seen what pods were made from":    {13, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},
-		"nodes seem to run with their configuration": {59, func(h *history) { h.r.Cache = credulous{h.r.Cache, h} }},
+		"it is not seen what pods were made from":    {16, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},
+		"nodes seem to run with their configuration": {89, func(h *history) { h.r.Cache = credulous{h.r.Cache, h} }},
 		"pods are not seen":                          {3, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
-		"former brokers are not put on hold":         {6, func(h *history) { h.r.Live = withoutHolds(h) }},
+		"former brokers are not put on hold":         {33, func(h *history) { h.r.Live = withoutHolds(h) }},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
