@@ -98,7 +98,7 @@ if other=$(grep -rnE 'newTag:|(cluster-operator|topic-operator|roller):[0-9a-z]'
   fail "images have another tag than operator/build says ($release): $other"
 fi
 
-make -n docker-build | grep -qE -- "--build-arg VERSION='$release' --build-arg REVISION='[0-9a-f]{40}(-dirty)?'" ||
+grep -qE -- "--build-arg VERSION='$release' --build-arg REVISION='[0-9a-f]{40}(-dirty)?'" <<<"$(make -n docker-build)" ||
   fail "make docker-build does not tell the image its release and commit"
 
 unrun=()
