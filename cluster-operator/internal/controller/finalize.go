@@ -82,7 +82,7 @@ func (p *pass) withoutFinalizer() string {
 	text := fmt.Sprintf("%sits objects in another Kubernetes cluster are deleted %s after that cluster can be reached. To keep them, delete "+
 		"ConfigMap %s there first, with kubectl delete --cascade=orphan", remove, 2*p.Interval, anchor)
 	for _, id := range slices.Sorted(maps.Keys(p.away)) {
-		if !slices.ContainsFunc(p.Stretching.Members(), func(m Member) bool { return m.ID() == id }) {
+		if !p.Stretching.lists(id) {
 			text += fmt.Sprintf(". Those in cluster '%s' stay until STRIMZI_REMOTE_KUBE_CONFIG lists it again, or you delete ConfigMap %s there. "+
 				"To wait for it no longer, annotate the Kafka %s: %s", id, anchor, v1.AnnotationGivenUpClusters, id)
 		}

@@ -16,12 +16,8 @@ func (p *pass) giveUp(ctx context.Context) {
 	if p.Stretching == nil {
 		return
 	}
-	listed := map[string]bool{}
-	for _, m := range p.Stretching.Members() {
-		listed[m.ID()] = true
-	}
 	for _, id := range slices.Sorted(maps.Keys(p.record.Clusters)) {
-		if listed[id] {
+		if p.Stretching.lists(id) {
 			if p.givenUp(id) {
 				p.warn("ClusterNotGivenUp", fmt.Sprintf("Annotation %s names cluster '%s', but STRIMZI_REMOTE_KUBE_CONFIG still lists it, so it is "+
 					"kept. Remove it from one of them", v1.AnnotationGivenUpClusters, id))
@@ -44,8 +40,7 @@ func (p *pass) giveUp(ctx context.Context) {
 // nodes is needed any more, and what is left there is deleted should the cluster be listed again: see sweep.
 func (p *pass) giveUpDeleted() {
 	for id := range p.away {
-		listed := p.Stretching == nil || slices.ContainsFunc(p.Stretching.Members(), func(m Member) bool { return m.ID() == id })
-		if !listed && p.givenUp(id) {
+		if !p.Stretching.lists(id) && p.givenUp(id) {
 			p.log.Info("Giving up a Kubernetes cluster of a Kafka that is deleted", "cluster", id)
 			delete(p.record.Clusters, id)
 			delete(p.away, id)

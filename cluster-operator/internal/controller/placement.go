@@ -24,7 +24,7 @@ func (p *pass) warnOfWaiting(ctx context.Context) error {
 			continue
 		}
 		missing, err := placement.Missing(pod)
-		if err != nil || len(missing) == 0 && len(placement.Told(pod)) == 0 {
+		if err != nil || len(missing) == 0 && len(placement.Addresses(pod)) == 0 {
 			continue // a wrong annotation is reported by its StrimziPodSet
 		}
 		node, err := p.kubernetesNode(ctx, n)

@@ -102,7 +102,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.orphans.exists(req.NamespacedName, (&pass{kafka: kafka}).stretched())
+	r.orphans.exists(req.NamespacedName, isStretched(kafka))
 	if r.Selects != nil && !r.Selects(kafka.Labels) {
 		r.forget(req.NamespacedName)
 		r.conflicts.forget(req.NamespacedName)

@@ -67,6 +67,11 @@ func (s *Stretching) clusters() *validate.Clusters {
 	return c
 }
 
+// lists reports whether the settings list a Kubernetes cluster.
+func (s *Stretching) lists(id string) bool {
+	return slices.ContainsFunc(s.Members(), func(m Member) bool { return m.ID() == id })
+}
+
 // home returns the connection to the Kubernetes cluster that the operator runs in, nil as long as there is none.
 func (s *Stretching) home() Member {
 	for _, m := range s.Members() {
@@ -93,8 +98,11 @@ type away struct {
 }
 
 // stretched reports whether the Kafka is in several Kubernetes clusters, or was.
-func (p *pass) stretched() bool {
-	return p.kafka.Annotations[v1.AnnotationStretch] == "true" || controllerutil.ContainsFinalizer(p.kafka, v1.FinalizerStretch) || p.forgotten
+func (p *pass) stretched() bool { return isStretched(p.kafka) || p.forgotten }
+
+// isStretched reports whether a Kafka object is that of a Kafka in several Kubernetes clusters.
+func isStretched(kafka *v1.Kafka) bool {
+	return kafka.Annotations[v1.AnnotationStretch] == "true" || controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch)
 }
 
 // readRemotes reads what the Kafka has in the other Kubernetes clusters that it concerns.

@@ -86,27 +86,20 @@ func read(pod *corev1.Pod) (facts []Fact, err error) {
 	return facts, nil
 }
 
-// Told returns the addresses of its Kubernetes node that a pod was told.
-func Told(pod *corev1.Pod) (addresses []string) {
+// Addresses returns which facts a pod has that are addresses of its Kubernetes node.
+func Addresses(pod *corev1.Pod) []Fact {
 	facts, _ := read(pod) // an unreadable annotation is reported by Missing
-	for _, f := range facts {
-		if told := pod.Annotations[f.Annotation]; f.Label == "" && told != "" {
-			addresses = append(addresses, told)
-		}
-	}
-	return addresses
+	return slices.DeleteFunc(facts, func(f Fact) bool { return f.Label != "" || pod.Annotations[f.Annotation] == "" })
 }
 
-// Lost returns an address that a pod was told, and that its Kubernetes node does not have any more, though it has another of its kind; ""
-// if there is none. Clients that are sent there find nobody. A node may lack its addresses of one kind, such as the public ones, for a
-// while.
+// Lost returns an address that a pod has, and its Kubernetes node does not have any more, though it has another of its kind; "" if there
+// is none. Clients that are sent there find nobody. A node may lack its addresses of one kind, such as the public ones, for a while.
 func Lost(pod *corev1.Pod, node *corev1.Node) string {
-	facts, _ := read(pod)
-	for _, f := range facts {
-		told := pod.Annotations[f.Annotation]
-		has := slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == told })
-		if f.Label == "" && told != "" && !has && kindOf(f.Of(node)) == kindOf(told) {
-			return told
+	for _, f := range Addresses(pod) {
+		address := pod.Annotations[f.Annotation]
+		has := slices.ContainsFunc(node.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == address })
+		if !has && kindOf(f.Of(node)) == kindOf(address) {
+			return address
 		}
 	}
 	return ""
