@@ -50,10 +50,7 @@ func TestOwnershipThatIsRestoredIsTold(t *testing.T) {
 func TestAKafkaThatContinuesWithWhatAnEarlierOneLeftTellsThat(t *testing.T) {
 	g := NewWithT(t)
 	h := formInMemory(t, keptCAs)
-	kafka := h.centrals[0].kafka().DeepCopy()
-	kafka.Finalizers = nil
-	h.must(h.k8s.Update(t.Context(), kafka))
-	h.must(h.k8s.Delete(t.Context(), kafka))
+	h.deleteWithoutFinalizer()
 	h.collect()
 	again := stretchedKafka()
 	again.Namespace = historyNamespace

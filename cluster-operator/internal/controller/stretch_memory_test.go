@@ -56,6 +56,14 @@ func untouched(*v1.Kafka) {}
 // leader is the operator that acts.
 func (h *stretched) leader() *operator { return h.centrals[0].operators[0] }
 
+// deleteWithoutFinalizer deletes the Kafka after a user took its finalizer off.
+func (h *stretched) deleteWithoutFinalizer() {
+	kafka := h.centrals[0].kafka().DeepCopy()
+	kafka.Finalizers = nil
+	h.must(h.k8s.Update(h.t.Context(), kafka))
+	h.must(h.k8s.Delete(h.t.Context(), kafka))
+}
+
 // snapshot returns the versions of all objects in all Kubernetes clusters, except the users' ones.
 func (h *stretched) snapshot() map[string]string {
 	all := map[string]string{}
@@ -311,10 +319,7 @@ func TestASweepKeepsWhatADeletionWasToKeep(t *testing.T) {
 	record := h.object(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")}).DeepCopyObject().(*corev1.ConfigMap)
 	record.OwnerReferences = nil
 	h.must(h.k8s.Update(t.Context(), record))
-	kafka := h.centrals[0].kafka()
-	kafka.Finalizers = nil
-	h.must(h.k8s.Update(t.Context(), kafka))
-	h.must(h.k8s.Delete(t.Context(), kafka))
+	h.deleteWithoutFinalizer()
 	for range 4 {
 		_, err := h.pass(h.leader(), -1)
 		g.Expect(err).NotTo(HaveOccurred())
@@ -372,10 +377,7 @@ func keptCAs(k *v1.Kafka) {
 
 // again deletes the Kafka without its finalizers, and creates it again when the garbage is collected.
 func (h *stretched) again() {
-	kafka := h.centrals[0].kafka()
-	kafka.Finalizers = nil
-	h.must(h.k8s.Update(h.t.Context(), kafka))
-	h.must(h.k8s.Delete(h.t.Context(), h.centrals[0].kafka()))
+	h.deleteWithoutFinalizer()
 	h.collect()
 	next := stretchedKafka()
 	next.Namespace = historyNamespace

@@ -152,10 +152,7 @@ func TestWhatWasKeptInOneKubernetesClusterIsTakenOverByHand(t *testing.T) {
 	}
 	own()
 	west.terminate(anchorKey)
-	kafka := h.centrals[0].kafka().DeepCopy()
-	kafka.Finalizers = nil
-	h.must(h.k8s.Update(t.Context(), kafka))
-	h.must(h.k8s.Delete(t.Context(), kafka))
+	h.deleteWithoutFinalizer()
 	h.collect()
 	for _, id := range []string{"west", "east", "central"} {
 		h.must(h.k8s.Delete(t.Context(), h.pool(id, 1)))
@@ -282,10 +279,8 @@ func TestAKafkaWithARestoredStatusRunsNotBesideItsNodesElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			h := formInMemory(t, untouched)
-			kafka := h.centrals[0].kafka().DeepCopy()
-			kafka.Finalizers = nil
-			h.must(h.k8s.Update(t.Context(), kafka))
-			h.must(h.k8s.Delete(t.Context(), kafka))
+			clusterID := h.centrals[0].kafka().Status.ClusterID
+			h.deleteWithoutFinalizer()
 			h.collect()
 			for _, id := range []string{"central", "east", "west"} {
 				h.must(h.k8s.Delete(t.Context(), h.pool(id, 1, v1.RoleBroker, v1.RoleController)))
@@ -296,7 +291,7 @@ func TestAKafkaWithARestoredStatusRunsNotBesideItsNodesElsewhere(t *testing.T) {
 			restored := newKafka()
 			restored.Namespace = historyNamespace
 			h.must(h.k8s.Create(t.Context(), restored))
-			restored.Status.ClusterID = kafka.Status.ClusterID
+			restored.Status.ClusterID = clusterID
 			h.must(h.k8s.Status().Update(t.Context(), restored))
 			if away {
 				h.leader().links["east"].lost, h.leader().links["west"].lost = true, true

@@ -89,10 +89,7 @@ func TestASweepFindsAnAnchorThatNoCacheHolds(t *testing.T) {
 	for _, id := range []string{"east", "west"} {
 		h.leader().links[id].view = objects{}
 	}
-	kafka := h.centrals[0].kafka()
-	kafka.Finalizers = nil
-	h.must(h.k8s.Update(t.Context(), kafka))
-	h.must(h.k8s.Delete(t.Context(), kafka))
+	h.deleteWithoutFinalizer()
 	for range 2 {
 		_, err := h.pass(h.leader(), -1)
 		g.Expect(err).NotTo(HaveOccurred())
