@@ -52,6 +52,7 @@ type Error struct {
 	cause     error
 	answering string // the cluster that answered instead of the right one
 	tls       TLSFailure
+	following int // the controllers that answered that they do not lead the quorum
 }
 
 // CodeTransport is the code of an Error that did not come from a broker.
@@ -118,6 +119,24 @@ func WrongCluster(err error) (answering string, ok bool) {
 		return e.answering, true
 	}
 	return "", false
+}
+
+// NewNoLeaderError returns the error of a request to the leader of the metadata quorum, when no controller that answered leads, and at least
+// so many answered. There may be an election. Its class is ClassRetriable.
+func NewNoLeaderError(controllers int, message string) *Error {
+	e := NewError(CodeNotController, message)
+	e.following = controllers
+	return e
+}
+
+// NoLeader returns how many controllers answered at least that they do not lead the metadata quorum, when none was found that does; 0 for
+// other errors. It is no proof that there is no leader unless each controller answered.
+func NoLeader(err error) int {
+	var e *Error
+	if !errors.As(err, &e) {
+		return 0
+	}
+	return e.following
 }
 
 // CheckPin helps implementations of ClusterPinner: it returns why a client that is bound to present (empty: to none) can't be bound to

@@ -90,8 +90,8 @@ type BrokerUnregisterer interface {
 // brokers. Its client has the addresses of controllers, with the listener's own TLS and login.
 //
 // DescribeQuorum finds the leader among them, which alone can answer, and asks it; one that is down or hangs does not end the search. If no
-// controller is the leader within the call's time, the error is of ClassRetriable. DescribeNodeConfigs asks controllers by their id,
-// including nodes that are also brokers.
+// controller is the leader within the call's time, or within two seconds if none hangs, the error is of ClassRetriable, and NoLeader counts
+// those that answered. DescribeNodeConfigs asks controllers by their id, including nodes that are also brokers.
 //
 // AlterConfigs goes to the active controller, and accepts changes of any node and of the cluster-wide defaults. Controllers check no value,
 // not even with validateOnly (Kafka 4.3): they store values that no node can parse, and values that require a restart, like any other. They

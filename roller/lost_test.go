@@ -153,6 +153,23 @@ func TestAQuorumThatFindsNoLeader(t *testing.T) {
 	}
 }
 
+// Each election is a moment without a leader. Whoever can't read the quorum between two of them has not seen that there was none.
+func TestTwoElectionsAreNoLostQuorum(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4, 5).led(-1)
+	sc.Expect(sc.step().Actions).To(BeEmpty())
+	sc.s.Quorum = roller.Unknown[roller.Quorum]("the request timed out")
+	for range 299 {
+		sc.Expect(sc.step().Actions).To(BeEmpty())
+	}
+	sc.led(-1)
+	began := sc.s.At
+	for len(sc.restarts) == 0 && sc.s.At.Sub(began) < time.Hour {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(3)))
+	sc.Expect(sc.s.At.Sub(began)).To(BeNumerically(">=", sc.policy.Patience))
+}
+
 // A combined node whose pod somebody else replaced meanwhile is up to date. It can't become ready without a quorum, so it may only wait for
 // the others.
 func TestACombinedNodeThatWaitsForAQuorum(t *testing.T) {

@@ -27,9 +27,10 @@ type Progress struct {
 	// Denied are the restarts that the API server rejected, or failed to begin.
 	Denied map[NodeID]Denial `json:"denied,omitempty"`
 	// Failing is since when there is positive evidence that a node can't serve clients, and Leaderless since when the controllers report no
-	// leader.
+	// leader, as they last did at Unled.
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
+	Unled      time.Time            `json:"unled,omitzero"`
 	// Witnessed is when such evidence, or Waiting, was last checked: during a long gap, it may have ended and begun again.
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go down when it was made.
@@ -394,7 +395,7 @@ func (r Restart) left(s *Snapshot, n *Node, policy Policy, a *availability) (lef
 		if !ok {
 			return 0, false
 		}
-		if !q.caughtUp(n.ID, policy.fetchTimeout(n)) {
+		if q.Leader < 0 || !q.caughtUp(n.ID, policy.fetchTimeout(n)) {
 			left++
 		}
 	}

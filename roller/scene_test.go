@@ -66,7 +66,7 @@ func (sc *scene) beside(nodes ...roller.NodeID) *scene {
 func (sc *scene) led(leader roller.NodeID) *scene {
 	q := roller.Quorum{Leader: leader}
 	for _, n := range sc.s.Nodes {
-		if n.Roles.Controller {
+		if n.Roles.Controller && leader >= 0 { // only a leader lists the voters
 			q.Voters = append(q.Voters, roller.Voter{ID: n.ID, LastCaughtUp: 10_000})
 		}
 	}

@@ -73,4 +73,7 @@ func (s *Snapshot) whole() *Snapshot {
 }
 
 // forgets reports whether a node that is not in Nodes is no part of this Kafka any more, for all that Kubernetes and Kafka say.
-func (s *Snapshot) forgets() bool { return s.Unread == "" && s.Topics.IsKnown() && s.Quorum.IsKnown() }
+func (s *Snapshot) forgets() bool {
+	q, known := s.Quorum.Get()
+	return s.Unread == "" && s.Topics.IsKnown() && known && q.Leader >= 0
+}

@@ -23,14 +23,14 @@ func (r *round) wayOut(a *Assessment) string {
 	case r.leaderless() && (r.enough(a) || a.node.dead()):
 		return "the controllers have had no leader since " + clock(r.progress.Leaderless) + r.supposed(a)
 	case r.noneReady():
-		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and no node reports the state of the metadata quorum"
+		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and no node reports a leader of the metadata quorum"
 	}
 	return ""
 }
 
-// noneReady reports whether no controller is ready in Kubernetes, and no node reports a quorum.
+// noneReady reports whether no controller is ready in Kubernetes, and no node reports a quorum with a leader.
 func (r *round) noneReady() bool {
-	return r.controllers > 0 && !r.s.Quorum.IsKnown() && r.s.Unread == "" &&
+	return r.controllers > 0 && r.noQuorum() && r.s.Unread == "" &&
 		!slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && a.node.Ready.Or(true) })
 }
 
@@ -76,13 +76,14 @@ func (r *round) supposed(a *Assessment) string {
 // unwatched is the largest gap between two looks, each of which may take longer, after which evidence still counts as continuous.
 const unwatched = time.Minute
 
-// witness records since when there is evidence of such failures. A fact that can't be read neither starts nor ends it.
+// witness records since when there is evidence of such failures. A fact that can't be read neither starts nor ends it; but a quorum that
+// can't be read for long may have had a leader in between, unless a controller is awaited, without which nobody can tell.
 func (r *round) witness() {
 	p := &r.progress
 	if r.s.began().Sub(p.Witnessed) > unwatched {
 		clear(p.Failing)
 		clear(p.Waiting)
-		p.Leaderless = time.Time{}
+		p.Leaderless, p.Unled = time.Time{}, time.Time{}
 	}
 	for _, a := range r.nodes {
 		_, noted := p.Failing[a.Node]
@@ -93,13 +94,17 @@ func (r *round) witness() {
 			p.Failing[a.Node] = r.s.At
 		}
 	}
+	awaited := slices.ContainsFunc(r.away, func(a *Assessment) bool { return a.Roles.Controller })
 	switch {
 	case r.leaderless(), r.noneReady():
 		if p.Leaderless.IsZero() {
 			p.Leaderless = r.s.At
 		}
-	case r.s.Quorum.IsKnown():
-		p.Leaderless = time.Time{}
+		if r.s.At.Sub(p.Unled) > unwatched/6 {
+			p.Unled = r.s.At
+		}
+	case r.s.Quorum.IsKnown(), !awaited && r.s.began().Sub(p.Unled) > unwatched:
+		p.Leaderless, p.Unled = time.Time{}, time.Time{}
 	}
 	if r.s.At.Sub(p.Witnessed) > unwatched/6 { // not in each look: each would write the progress
 		p.Witnessed = r.s.At

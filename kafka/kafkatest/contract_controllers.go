@@ -205,6 +205,25 @@ var awayCases = map[string]func(*nodeSuite){
 		s.target.Start(s.T, dead)
 		s.tellOfThemselves(c, s.target.ControllerIDs)
 	},
+	"controllers that run and have no leader say so": func(s *nodeSuite) {
+		c := s.controllers()
+		s.quorum(c)
+		for _, id := range s.target.ControllerIDs[1:] {
+			s.target.Stop(s.T, id)
+		}
+		s.eventually(func() error { // the leader takes a moment to notice that nobody follows it
+			q, err := c.DescribeQuorum(s.Context())
+			if kafka.NoLeader(err) != 1 || kafka.ClassOf(err) != kafka.ClassRetriable {
+				return fmt.Errorf("got %+v, %w of %d controllers", q, err, kafka.NoLeader(err))
+			}
+			return nil
+		})
+		for _, id := range s.target.ControllerIDs[1:] {
+			s.target.Start(s.T, id)
+		}
+		s.quorum(c)
+		s.tellOfThemselves(c, s.target.ControllerIDs)
+	},
 	"a controller that hangs does not end the search for the leader": func(s *nodeSuite) {
 		c := s.controllers()
 		hung := s.quorum(c).Leader

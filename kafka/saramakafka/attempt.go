@@ -18,6 +18,9 @@ const (
 	firstAttempt = 10 * time.Second
 	// firstRound bounds each attempt with a controller until all were tried: they answer from memory, or after one commit to it.
 	firstRound = 2 * time.Second
+	// electionTime is how long a question waits for controllers that do not lead to elect a leader. Kafka's followers wait as long for
+	// their leader (controller.quorum.fetch.timeout.ms).
+	electionTime = 2 * time.Second
 	// hungAfter is the silence after which a broker may be hanging.
 	hungAfter = time.Second
 
@@ -76,15 +79,18 @@ type trial struct {
 	refused  error // a login or certificate that a broker refused in this round
 	aborted  int   // attempts that failed during the login
 	failures int
-	misses   int    // NOT_CONTROLLER answers
-	foreign  string // the id of another cluster of which a broker answered in this round
-	unclear  bool   // the request was sent, and not answered
+	misses   int     // NOT_CONTROLLER answers
+	follow   []*node // the controllers that answered so in this round
+	began    time.Time
+	round    time.Time // when this round began
+	foreign  string    // the id of another cluster of which a broker answered in this round
+	unclear  bool      // the request was sent, and not answered
 }
 
 // do sends the request until a broker answers, ctx ends, or retries become pointless. The error is a *kafka.Error or errNotController; sent
 // reports whether a broker may have received the request.
 func (r *router) do(ctx context.Context, req *request) (sent bool, err error) {
-	t := &trial{request: req, tried: map[*node]bool{}}
+	t := &trial{request: req, tried: map[*node]bool{}, began: time.Now(), round: time.Now()}
 	if req.broker != anyBroker && !r.knows(req.broker) {
 		if err := r.find(ctx, req.broker); err != nil {
 			return false, err
@@ -260,6 +266,9 @@ func (t *trial) missed(ctx context.Context, r *router, n *node) bool {
 	t.misses++
 	if r.kind == controllers {
 		t.tried[n] = true
+		if t.request.leader {
+			t.follow = append(t.follow, n)
+		}
 		return ctx.Err() == nil
 	}
 	clear(t.tried)
@@ -329,6 +338,12 @@ func (r *router) nextRound(ctx context.Context, t *trial) error {
 	if t.foreign != "" && t.misses == 0 {
 		return r.foreignOnly(ctx, t)
 	}
+	// One that hangs may be the last leader, so that the others are about to elect another one.
+	if len(t.follow) > 0 && time.Since(t.began) >= electionTime && time.Since(t.round) < hungAfter {
+		return r.noLeader(t.follow)
+	}
+	t.follow = nil
+	defer func() { t.round = time.Now() }()
 	if t.refused != nil {
 		return r.notLoggedIn(t.refused)
 	}

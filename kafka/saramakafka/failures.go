@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -140,6 +141,23 @@ func (r *router) noController() error {
 	if r.kind == brokers {
 		return kafka.NewError(kafka.CodeNotController, "")
 	}
-	return kafka.NewError(kafka.CodeNotController, fmt.Sprintf("No controller that answered is the leader of the quorum (%s).",
+	return r.noLeader(nil)
+}
+
+// noLeader returns that error if these controllers answered in the last round that they do not lead. A bootstrap address and an address that
+// the controllers registered may lead to the same one, so that only the larger number of the two is certain.
+func (r *router) noLeader(follow []*node) error {
+	among := func(nodes []*node) (count int) {
+		for _, n := range nodes {
+			if slices.Contains(follow, n) {
+				count++
+			}
+		}
+		return count
+	}
+	r.mu.Lock()
+	certain := max(among(r.table), among(r.seeds))
+	r.mu.Unlock()
+	return kafka.NewNoLeaderError(certain, fmt.Sprintf("No controller that answered is the leader of the quorum (%s).",
 		r.settings.addresses()))
 }

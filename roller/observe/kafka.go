@@ -115,7 +115,7 @@ const minISRKey = "min.insync.replicas"
 // Read sends all requests concurrently; brokers and controllers are the nodes whose configuration to read. It takes no longer than ctx, and
 // never fails: facts without an answer are unknown.
 func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) KafkaFacts {
-	return k.read(ctx, brokers, controllers, recalled{candidates: brokers})
+	return k.read(ctx, brokers, controllers, recalled{candidates: brokers, controllers: len(controllers)})
 }
 
 // read is Read, but does not ask again for recalled facts.
@@ -125,7 +125,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	var on, onOthers map[roller.NodeID][]string
 	var all sync.WaitGroup
 	all.Go(func() {
-		facts.Quorum = k.quorum(ctx)
+		facts.Quorum = k.quorum(ctx, known.controllers)
 		k.topics(ctx, &facts, brokers, known)
 	})
 	all.Go(func() { k.brokers(ctx, &facts, known.members) })
@@ -269,15 +269,22 @@ const (
 )
 
 // quorum asks the controllers if it can, else the brokers. If the controllers fail or do not answer soon, it asks the brokers as well, and
-// returns the first good answer. It uses only a part of the time that is left, so that some remains for the topics.
-func (k *Kafka) quorum(ctx context.Context) roller.Fact[roller.Quorum] {
+// returns the first good answer. It uses only a part of the time that is left, so that some remains for the topics. running is how many
+// controllers may be running; if so many answer that they do not lead, there is no leader.
+func (k *Kafka) quorum(ctx context.Context, running int) roller.Fact[roller.Quorum] {
 	part, cancel := partOf(ctx)
 	defer cancel()
 	if k.Controllers == nil {
 		return quorumOf(k.Brokers.DescribeQuorum(part))
 	}
 	byControllers, byBrokers := make(chan roller.Fact[roller.Quorum], 1), make(chan roller.Fact[roller.Quorum], 1)
-	go func() { byControllers <- quorumOf(k.Controllers.DescribeQuorum(part)) }()
+	go func() {
+		q, err := k.Controllers.DescribeQuorum(part)
+		if running > 0 && kafka.NoLeader(err) >= running {
+			q, err = kafka.Quorum{Leader: -1}, nil
+		}
+		byControllers <- quorumOf(q, err)
+	}()
 	wait := alone
 	if end, limited := part.Deadline(); limited {
 		wait = min(wait, time.Until(end)/2)

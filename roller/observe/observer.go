@@ -133,7 +133,7 @@ func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.
 	within, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	var both sync.WaitGroup
-	recent.candidates = among(slices.Clone(recent.candidates), brokers)
+	recent.candidates, recent.controllers = among(slices.Clone(recent.candidates), brokers), running(known)
 	both.Go(func() { seen.Kafka = o.Kafka.read(within, brokers, controllers, recent) })
 	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
 	both.Wait()
@@ -144,6 +144,20 @@ func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.
 	seen.At = time.Now()
 	seen.Silent = o.listen(known.Nodes, seen)
 	return Assemble(seen)
+}
+
+// running counts the controllers that may be running: those that have a pod whose container is not known to be stopped. 0 means unknown.
+func running(s roller.Snapshot) int {
+	if s.Unread != "" {
+		return 0
+	}
+	count := 0
+	for _, n := range s.Nodes {
+		if n.Roles.Controller && n.Instance.Or("?") != "" && n.Stuck.Or("") == "" {
+			count++
+		}
+	}
+	return count
 }
 
 // connect makes sure that Kafka has the current clients.

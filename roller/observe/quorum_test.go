@@ -9,8 +9,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -74,6 +76,64 @@ func TestWhoIsAskedForTheQuorum(t *testing.T) {
 			g.Expect(c.brokers.asked).To(Equal(c.askedBrokers))
 		})
 	}
+}
+
+// Running controllers that elect no leader answer that they do not lead. There is no leader if each of them does; one that did not answer
+// may be it.
+func TestControllersThatDoNotLead(t *testing.T) {
+	controls := func(p *corev1.Pod) { p.Labels[core.LabelControllerRole] = "true" }
+	crashes := waiting("CrashLoopBackOff", time.Minute)
+	unready := func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
+	for name, c := range map[string]struct {
+		answer int
+		pods   []corev1.Pod
+		unread error
+		none   bool
+	}{
+		"all answer":             {3, []corev1.Pod{pod(3, controls), pod(4, controls), pod(5, controls)}, nil, true},
+		"one is silent":          {2, []corev1.Pod{pod(3, controls), pod(4, controls), pod(5, controls)}, nil, false},
+		"one has no pod":         {2, []corev1.Pod{pod(3, controls), pod(4, controls)}, nil, true},
+		"one is in a crash loop": {2, []corev1.Pod{pod(3, controls), pod(4, controls), pod(5, controls, crashes)}, nil, true},
+		"one is not ready":       {2, []corev1.Pod{pod(3, controls), pod(4, controls), pod(5, controls, unready)}, nil, false},
+		"one may be elsewhere":   {3, []corev1.Pod{pod(3, controls), pod(4, controls), pod(5, controls)}, errors.New("timed out"), false},
+		"brokers do not count":   {1, []corev1.Pod{pod(3, controls), pod(4), pod(5)}, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newReading(t, 0)
+			for id := range 3 {
+				gone := pod(id)
+				gone.Namespace = "ns"
+				r.Expect(r.k8s.Delete(t.Context(), &gone)).To(Succeed())
+			}
+			for _, p := range c.pods {
+				p.Namespace, p.Labels[v1.LabelCluster] = "ns", "my-cluster"
+				r.Expect(r.k8s.Create(t.Context(), &p)).To(Succeed())
+			}
+			if c.unread != nil {
+				r.observer.Sources = func() []observe.Source {
+					return []observe.Source{{Reader: r.k8s}, {ID: "east", Reader: unreadable{r.k8s, c.unread}}}
+				}
+			}
+			none := kafka.NewNoLeaderError(c.answer, "No controller that answered is the leader of the quorum.")
+			r.observer.Kafka.Brokers = &voice{Brokers: r.admin, err: errors.New("no broker answers")}
+			r.observer.Kafka.Controllers = &voice{Brokers: r.admin, err: none}
+			s := r.observer.Observe(t.Context())
+			r.Expect(s.Quorum.IsKnown()).To(Equal(c.none), s.Quorum.Why())
+			if c.none {
+				r.Expect(s.Quorum.Or(roller.Quorum{}).Leader).To(BeNumerically("<", 0))
+			}
+		})
+	}
+}
+
+// unreadable is a Kubernetes cluster that can't be read.
+type unreadable struct {
+	client.Reader
+	err error
+}
+
+func (u unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	return u.err
 }
 
 // deaf is a Kafka behind a network that drops all packets.

@@ -105,6 +105,8 @@ type recalled struct {
 	members *membership
 	// due are those of the nodes that are going to be asked again soon.
 	due map[roller.NodeID]bool
+	// controllers is how many controllers may be running; 0 if that is unknown.
+	controllers int
 	// candidates are the brokers that may be restarted on the facts that are read now.
 	candidates []roller.NodeID
 	// peers are the brokers with a recalled configuration that are asked whether they still answer.
@@ -278,7 +280,7 @@ func suspects(nodes []roller.Node, facts KafkaFacts) map[roller.NodeID]bool {
 	found := map[roller.NodeID]bool{}
 	for _, n := range nodes {
 		b, is := brokers[n.ID]
-		if !registered || !known || n.Roles.Broker && (!is || b.Fenced) || told && !slices.Contains(follow, n.ID) {
+		if !registered || !known || quorum.Leader < 0 || n.Roles.Broker && (!is || b.Fenced) || told && !slices.Contains(follow, n.ID) {
 			found[n.ID] = true
 		}
 	}

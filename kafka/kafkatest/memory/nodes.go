@@ -82,16 +82,21 @@ func (c *Controllers) AlterConfigs(ctx context.Context, changes []kafka.ConfigCh
 
 // leader returns the first running controller, or -1 if too few for a quorum are running. The caller holds the lock.
 func (c *Cluster) leader() int32 {
-	leader, present := int32(-1), 0
-	for i := len(c.controllers) - 1; i >= 0; i-- {
-		if id := c.controllers[i]; !c.state.away[id] {
-			leader, present = id, present+1
-		}
-	}
-	if present <= len(c.controllers)/2 {
+	if c.present() <= len(c.controllers)/2 {
 		return -1
 	}
-	return leader
+	return c.controllers[slices.IndexFunc(c.controllers, func(id int32) bool { return !c.state.away[id] })]
+}
+
+// present counts the running controllers. The caller holds the lock.
+func (c *Cluster) present() int {
+	count := 0
+	for _, id := range c.controllers {
+		if !c.state.away[id] {
+			count++
+		}
+	}
+	return count
 }
 
 // DescribeQuorum implements kafka.QuorumReader. Each controller is a voter, and brokers that are no controllers are observers. All running
@@ -106,7 +111,7 @@ func (c *Client) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
 		end := int64(cluster.state.created) + 1
 		out = kafka.Quorum{Leader: cluster.leader(), LeaderEpoch: 1, HighWatermark: end}
 		if out.Leader < 0 {
-			refused = kafka.NewError(kafka.CodeNotController, "")
+			refused = kafka.NewNoLeaderError(cluster.present(), "")
 		}
 		replica := func(id int32) kafka.Replica {
 			if cluster.state.away[id] {

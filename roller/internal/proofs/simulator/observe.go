@@ -205,7 +205,12 @@ func (w *world) hides(n *node) bool {
 
 // answers reports whether the node responds to the roller.
 func (w *world) answers(n *node) bool {
-	return n.process && !n.mute && n.shut.IsZero() && !w.cut && !w.refused && n.expired.IsZero() && (n.up || !n.Roles.Broker)
+	return w.accepts(n) && (n.up || !n.Roles.Broker)
+}
+
+// accepts reports whether the roller can connect to the node. A controller answers before the broker in the same process does.
+func (w *world) accepts(n *node) bool {
+	return n.process && !n.mute && n.shut.IsZero() && !w.cut && !w.refused && n.expired.IsZero()
 }
 
 // observeTopics returns the topics, if any broker responds.
@@ -241,10 +246,19 @@ func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
 	if len(voters) == 0 {
 		return roller.Known(roller.Quorum{Leader: outside, Voters: []roller.Voter{{ID: outside, LastCaughtUp: 1}}})
 	}
-	if !slices.ContainsFunc(w.nodes, w.answers) {
-		return roller.Unknown[roller.Quorum]("nobody answers")
+	leads := func(n *node) bool { return n.ID == w.leader && w.accepts(n) || n.Roles.Broker && w.answers(n) } // brokers forward the question
+	if w.leader >= 0 && slices.ContainsFunc(w.nodes, leads) {
+		return roller.Known(w.quorum())
 	}
-	return roller.Known(w.quorum())
+	// Only the leader describes the quorum. The other controllers answer that they do not lead.
+	silent := func(n *node) bool {
+		seen := w.seen(n)
+		return !w.accepts(n) && seen.Instance.Or("?") != "" && seen.Stuck.Or("") == ""
+	}
+	if w.leader >= 0 || slices.ContainsFunc(voters, silent) {
+		return roller.Unknown[roller.Quorum]("no controller that answered is the leader")
+	}
+	return roller.Known(roller.Quorum{Leader: -1})
 }
 
 // quorum returns the quorum as its leader knows it.
