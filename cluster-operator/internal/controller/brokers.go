@@ -113,6 +113,14 @@ func (p *pass) isGoneForGood(b kafka.Node) bool {
 
 func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {
 	wanted, err := kafka.ParseMetadataVersion(p.input.MetadataVersion)
+	if p.input.MetadataVersion == "" {
+		if _, unknown := kafka.ParseMetadataVersion(current.String()); unknown != nil {
+			return nil // it was formatted with this version of Kafka, or a later one
+		}
+		p.warn("MetadataVersionUnknown", fmt.Sprintf("The metadata version stays %s: this operator does not know that of Kafka %s. Set "+
+			".spec.kafka.metadataVersion, or use an operator that knows this version", current, p.input.Version))
+		return nil
+	}
 	if err != nil || wanted == current {
 		return nil // validation reports a version that does not exist
 	}

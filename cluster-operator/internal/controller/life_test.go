@@ -242,6 +242,32 @@ func TestTheMetadataVersionWaitsForNodesOfARemovedPool(t *testing.T) {
 	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.3")))
 }
 
+// A Kafka that came later has a metadata version that the operator does not know.
+func TestTheMetadataVersionOfANewerKafka(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Version = "4.3.1"
+	w.r.Settings.KafkaImages = map[string]string{"4.3.1": "kafka:4.3.1", "4.9.0": "kafka:4.9.0"}
+	w.create(k, nodePool("a", 3, v1.RoleBroker, v1.RoleController))
+	w.brokers.metadata = kafkaMetadata(t, "4.3")
+	converge := func() {
+		w.reconcile()
+		w.kubelet("a")
+		w.reconcile()
+	}
+	converge()
+	w.get(k, "my-cluster")
+	k.Spec.Kafka.Version = "4.9.0"
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	converge()
+	unknown := HaveField("Reason", "MetadataVersionUnknown")
+	w.Expect(w.conditions()).To(ContainElement(And(unknown, HaveField("Message", "The metadata version stays 4.3-IV0: this operator does not "+
+		"know that of Kafka 4.9.0. Set .spec.kafka.metadataVersion, or use an operator that knows this version"))))
+	w.brokers.metadata += 3 // as a user or a later operator raised it
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(ContainElement(unknown))
+}
+
 // Kafka can't go back to each earlier metadata version, so a change that the API server accepted before the request counts.
 func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
 	for name, change := range map[string]func(*v1.Kafka){

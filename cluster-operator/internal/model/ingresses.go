@@ -80,7 +80,7 @@ func (c *cluster) ingressMeta(name string, labels map[string]string, t *v1.Resou
 	m := c.meta(name, labels, nil)
 	m.Annotations = maps.Clone(passthrough)
 	applyTemplate(&m, t)
-	applyTemplate(&m, &v1.ResourceTemplate{Metadata: &v1.MetadataTemplate{Labels: ownLabels, Annotations: ownAnnotations}})
+	addMetadata(&m, ownLabels, ownAnnotations, OwnListenerLabel)
 	return m
 }
 

@@ -83,12 +83,17 @@ func applyTemplate(m *metav1.ObjectMeta, template *v1.ResourceTemplate) {
 	if template == nil || template.Metadata == nil {
 		return
 	}
-	for key, value := range template.Metadata.Labels {
-		if !OwnLabel(key) {
+	addMetadata(m, template.Metadata.Labels, template.Metadata.Annotations, OwnLabel)
+}
+
+// addMetadata adds a user's labels, but for those that are the operator's own, and annotations.
+func addMetadata(m *metav1.ObjectMeta, labels, annotations map[string]string, own func(key string) bool) {
+	for key, value := range labels {
+		if !own(key) {
 			m.Labels = with(m.Labels, key, value)
 		}
 	}
-	for key, value := range template.Metadata.Annotations {
+	for key, value := range annotations {
 		m.Annotations = with(m.Annotations, key, value)
 	}
 }

@@ -45,3 +45,13 @@ func namesOf(env []corev1.EnvVar) []string {
 func OwnLabel(key string) bool {
 	return strings.HasPrefix(key, "strimzi.io/") || strings.HasPrefix(key, "app.kubernetes.io/")
 }
+
+// OwnListenerLabel is OwnLabel for the labels that a listener's configuration gives to its Services and Ingresses: those of
+// app.kubernetes.io that the operator does not set itself are the user's, as in Strimzi.
+func OwnListenerLabel(key string) bool {
+	return strings.HasPrefix(key, "strimzi.io/") || slices.Contains(recommendedLabels, key)
+}
+
+// recommendedLabels are the labels that Kubernetes recommends and that the operator sets on all objects.
+var recommendedLabels = []string{"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/part-of",
+	"app.kubernetes.io/managed-by"}

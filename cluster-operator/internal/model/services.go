@@ -203,7 +203,7 @@ func (c *cluster) expose(s *corev1.Service, l v1.Listener, ip string, externalIP
 	}
 	s.Spec.PublishNotReadyAddresses = value(cfg.PublishNotReadyAddresses, false)
 	setFamilies(&s.Spec, cfg.IPFamilyPolicy, cfg.IPFamilies)
-	applyTemplate(&s.ObjectMeta, &v1.ResourceTemplate{Metadata: &v1.MetadataTemplate{Labels: labels, Annotations: annotations}})
+	addMetadata(&s.ObjectMeta, labels, annotations, OwnListenerLabel)
 }
 
 func setFamilies(s *corev1.ServiceSpec, policy corev1.IPFamilyPolicy, families []corev1.IPFamily) {

@@ -210,6 +210,19 @@ func TestNodesFormatVolumesThatWereAdded(t *testing.T) {
 	c.Expect(runs).To(Equal([]string{runsFormat, runsKafka}))
 }
 
+// The operator does not know the metadata version of a Kafka that came later.
+func TestNodesFormatWithTheirOwnMetadataVersion(t *testing.T) {
+	for known, args := range map[string]string{"4.3-IV0": " --release-version 4.3-IV0 --config ", "": " --cluster-id id --config "} {
+		c := newContainer(t, []string{"data-0"}, []string{"data-0"}, "data-0")
+		c.write("custom-config/metadata.version", known)
+		_, _, err := c.start()
+		c.Expect(err).NotTo(HaveOccurred())
+		said, err := os.ReadFile(filepath.Join(c.dir, "said"))
+		c.Expect(err).NotTo(HaveOccurred())
+		c.Expect(string(said)).To(ContainSubstring(args))
+	}
+}
+
 // metadataLog are the files of a metadata log, in its log directory.
 const metadataLog = "/kafka-log1/__cluster_metadata-0/"
 

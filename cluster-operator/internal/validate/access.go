@@ -78,5 +78,9 @@ func (f *findings) authorization() {
 		if user == "" || strings.ContainsAny(user, ";\n\r") {
 			f.invalid("SuperUser", "%q is not a super user: list one principal in each item of superUsers, such as CN=admin", user)
 		}
+		if strings.HasPrefix(user, "User:") {
+			f.warn("SuperUserWithPrefix", "SuperUserWithPrefix", "The super user %q is the principal User:%[1]s, which is probably nobody: "+
+				"leave User: out", user)
+		}
 	}
 }

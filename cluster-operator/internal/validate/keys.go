@@ -139,7 +139,7 @@ func (f *findings) listenerLabels(path string, l v1.Listener) {
 	}
 	for _, at := range slices.Sorted(maps.Keys(all)) {
 		for _, key := range slices.Sorted(maps.Keys(all[at])) {
-			f.ignored(unsupportedField{at + "." + key, model.OwnLabel(key), setByOperator})
+			f.ignored(unsupportedField{at + "." + key, model.OwnListenerLabel(key), setByOperator})
 		}
 	}
 }

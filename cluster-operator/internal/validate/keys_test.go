@@ -73,6 +73,8 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 			message: `Configuration option "ssl.keystore.location" in the listenerConfig of listener tls is forbidden and will be ignored`},
 		field(nodePorts(`bootstrap: {labels: {app.kubernetes.io/name: a, team: b}}`),
 			"spec.kafka.listeners[0].configuration.bootstrap.labels.app.kubernetes.io/name", setByUs),
+		field(nodePorts(`perBrokerLabelsTemplate: {app.kubernetes.io/component: lb, app.kubernetes.io/name: a}`),
+			"spec.kafka.listeners[0].configuration.perBrokerLabelsTemplate.app.kubernetes.io/name", setByUs),
 		field(nodePorts(`perBrokerLabelsTemplate: {strimzi.io/kind: a}`),
 			"spec.kafka.listeners[0].configuration.perBrokerLabelsTemplate.strimzi.io/kind", setByUs),
 		field(nodePorts(`brokers: [{broker: 0}, {broker: 1, labels: {strimzi.io/cluster: a}}]`),

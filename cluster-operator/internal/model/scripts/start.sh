@@ -137,7 +137,9 @@ if [ "${KAFKA_JMX_EXPORTER_ENABLED:-}" = true ]; then
   fi
 fi
 if ! formatted; then
-  storage_tool "" format --ignore-formatted --cluster-id "$cluster" --release-version "$(cat "$conf/metadata.version")" --config "$config"
+  # The operator does not know the metadata version of each Kafka to come: without one, the tool uses its own.
+  release=$(cat "$conf/metadata.version")
+  storage_tool "" format --ignore-formatted --cluster-id "$cluster" ${release:+--release-version "$release"} --config "$config"
 fi
 
 [ "$config" = "$ran" ] || { cp "$config" "$ran.new" && mv "$ran.new" "$ran"; } || echo "the configuration was not noted in /tmp, see above"
