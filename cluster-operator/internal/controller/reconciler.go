@@ -65,7 +65,7 @@ type Reconciler struct {
 	PKCS12 bool
 	// Interval is how long after a pass the next one is due though nothing changed.
 	Interval time.Duration
-	// AddressTimeout is how long the first nodes of a Kafka wait for the addresses of its listeners.
+	// AddressTimeout is how long nodes wait for the addresses of listeners, and how long a pod advertises one that its Kubernetes node lost.
 	AddressTimeout time.Duration
 	// WatchTimeout is how long a pass waits for the first watches in a Kubernetes cluster; watchTimeout if it is 0.
 	WatchTimeout time.Duration

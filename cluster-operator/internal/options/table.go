@@ -137,7 +137,8 @@ func (o *Options) times() []settings.Setting {
 				"for it."},
 		{Env: "STRIMZI_OPERATION_TIMEOUT_MS", Default: "300000", Parse: settings.Into(&o.OperationTimeout, settings.Millis(1)),
 			Doc: "How long a new node waits for the address of a load balancer, in milliseconds. It then starts without that listener, and gets " +
-				"it later."},
+				"it later. Also how long a listener that got another type keeps nodes as they are, and how long a pod advertises an address that " +
+				"its Kubernetes node lost before it is restarted."},
 		{Env: "STRIMZI_OPERATIONS_THREAD_POOL_SIZE", Default: "10", Parse: settings.Into(&o.Concurrency, settings.Positive),
 			Doc: "How many Kafkas are reconciled at the same time."},
 	}
