@@ -203,7 +203,7 @@ func TestABrokenKubeconfigIsRefusedFromTheStart(t *testing.T) {
 	w.becomes("bad", Connected, "", "")
 }
 
-func TestASecretThatIsDeletedMakesTheClusterUnreachableAndNotEmpty(t *testing.T) {
+func TestADeletedSecretMakesTheClusterUnreachable(t *testing.T) {
 	kubeconfig, _ := user(t, east)
 	w := newWorld(t)
 	w.put("kept")
@@ -316,7 +316,7 @@ func TestAClusterThatTurnsIntoAnotherIsNotTouched(t *testing.T) {
 	w.Expect(f.has(&f.gone)()).To(BeEmpty())
 }
 
-func TestAConnectionThatIsReplacedIsNotUsedBeforeItIsKnownWhereItLeads(t *testing.T) {
+func TestAReplacedConnectionIsIdentifiedBeforeItsUse(t *testing.T) {
 	kubeconfig, towards := newFront(t)
 	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: time.Hour, Timeout: 10 * time.Second} }) // no probe in between
 	w.joined(kubeconfig, "")
