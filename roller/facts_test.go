@@ -123,7 +123,7 @@ func TestBrokersOutsideOfTheReplicasInSync(t *testing.T) {
 }
 
 // Topics that the roller may not describe may have it in their replicas in sync, whatever Kubernetes finds of it.
-func TestABrokerWhoseTopicsAreHiddenIsNotOutsideOfTheReplicasInSync(t *testing.T) {
+func TestHiddenTopicsDoNotMakeABrokerOutOfSync(t *testing.T) {
 	for _, ready := range []bool{false, true} {
 		sc := newScene(t).with(broker, 0, 1).current(1).topics(topicOf("t", 2, ids(0, 1), ids(1)))
 		n := sc.node(0)

@@ -113,7 +113,7 @@ func TestWhatBecomesOfARestart(t *testing.T) {
 	}
 }
 
-func TestAKubernetesClusterThatCannotBeReachedIsNotAskedForARestart(t *testing.T) {
+func TestAnUnreachableClusterIsNotAskedForARestart(t *testing.T) {
 	g := NewWithT(t)
 	a, _ := within(nil, podOf("first"))
 	action, node := restart("west")

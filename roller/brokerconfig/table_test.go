@@ -120,7 +120,7 @@ func TestTheTableForAClusterIsThatOfItsOldestNode(t *testing.T) {
 
 // A table of the wrong version costs at most a restart: a key that a node reports as read-only is not changed at runtime, and a key that
 // the node does not know is not changed at all.
-func TestATableOfTheWrongVersionChangesNothingThatTheNodeWouldNotTake(t *testing.T) {
+func TestATableOfTheWrongVersionDoesNoHarm(t *testing.T) {
 	broker := Roles{Broker: true}
 	for _, version := range Versions() {
 		t.Run(version, func(t *testing.T) {
