@@ -99,7 +99,7 @@ func TestARefusedChangeIsToldAndHoldsNothingElseUp(t *testing.T) {
 	}
 }
 
-func TestARetargetedKafkaTopicTouchesNeitherTopicAndIsDeletedWithItsOwn(t *testing.T) {
+func TestARetargetedKafkaTopicTouchesNeitherTopic(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `1`))
 	id := w.kafka.get("a").Topic.ID.String()

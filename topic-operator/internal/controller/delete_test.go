@@ -291,7 +291,7 @@ func TestATopicIsMadeAgainOnlyWhenBrokersHaveForgottenTheOldOne(t *testing.T) {
 }
 
 // A topic is deleted, recreated and deleted again while a broker still reports the first topic: the operator must delete the second one.
-func TestTheTopicOfTheMomentIsDeletedThoughABrokerShowsTheOneBefore(t *testing.T) {
+func TestTheCurrentTopicIsDeletedThoughABrokerLags(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
 	first := w.kafka.get("a")

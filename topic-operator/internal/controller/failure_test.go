@@ -22,7 +22,7 @@ func attempt(n int) error {
 
 const noBroker = "TimeoutException: no broker of kafka:9092 answered"
 
-func TestAPassingFailureOnATopicThatWasInOrderIsToldOnlyAfterAnInterval(t *testing.T) {
+func TestAPassingFailureIsReportedAfterAnInterval(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
 	n := 0

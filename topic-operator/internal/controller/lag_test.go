@@ -29,7 +29,7 @@ func TestWhatIsReadRightAfterAWriteIsLookedAtAgain(t *testing.T) {
 }
 
 // The same, but the second change also contains a difference that the operator has to apply.
-func TestWhatIsReadRightAfterAWriteIsLookedAtAgainThoughThereWasSomethingToDo(t *testing.T) {
+func TestAReadRightAfterAWriteIsRepeated(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", config("k", `1`))
 	w.kafka.lag()
@@ -115,7 +115,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 }
 
 // Some brokers lag behind for longer than settle.
-func TestABrokerThatShowsTooFewPartitionsForLongIsNoFailureAtFirst(t *testing.T) {
+func TestABrokerThatLagsForLongIsNoFailureAtFirst(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", partitions(1))
 	w.kafka.lag()

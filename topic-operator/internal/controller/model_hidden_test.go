@@ -55,7 +55,7 @@ func TestTheModelFindsAClaimThatIsStoredOverAnotherOne(t *testing.T) {
 // an object of another cluster, and the clusterId is hidden when the object is deleted: the operator deletes the topic that it created. In
 // the second, an operator that knew no cluster ids was led from one cluster to another and back: the status records the throttles of the
 // topic in the last cluster.
-func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T) {
+func TestTopicsMadeWhileClusterIDsWereHidden(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, oldestWins: true, faults: true}, steps: []modelStep{
 		{do: "mute", key: 0, who: 1, arg: 14338},
 		{do: "immigrate", key: 0, who: 1, arg: 27657},
@@ -85,7 +85,7 @@ func TestWhatAnOperatorThatKnewNoClusterIDsMadeWhileTheyWereHidden(t *testing.T)
 
 // A random history found this, without finalizers. A read past the cache returns the object that replaced another one, before the watch
 // reports the deletion of the old one.
-func TestATopicStaysIfItsObjectWasSeenToBeReplacedBeforeTheWatchToldOfItsEnd(t *testing.T) {
+func TestATopicStaysIfItsObjectWasSeenReplaced(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 0, arg: 51728},
 		{do: "deliver", key: 3, who: 0, arg: 24810},

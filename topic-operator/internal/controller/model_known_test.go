@@ -15,7 +15,7 @@ import (
 
 // A random history found this. While the operator creates the topic of a new object, a user restores the status of an older object of that
 // name, which stood for another topic. So no object claims the created topic, and another object takes it over.
-func TestATopicThatWasMadeIsNotDeletedForAStatusThatTellsOfAnother(t *testing.T) {
+func TestACreatedTopicStaysIfTheStatusNamesAnother(t *testing.T) {
 	w := newModel(modelConfig{finalizers: true}, metrics.New(prometheus.NewRegistry(), metrics.Options{}), nil)
 	p := w.operators[1].process
 	create := func(key types.NamespacedName) {
@@ -75,12 +75,12 @@ var modelReplacedAfterAPause = []modelStep{
 	{do: "remake", key: 0, who: 0, arg: 39984},
 }
 
-func TestATopicThatReplacedTheOneMadeAfterAPauseIsNotTheObjectsOwn(t *testing.T) {
+func TestATopicReplacedAfterAPauseIsNotTheObjectsOwn(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: modelReplacedAfterAPause})
 }
 
 // The same, found with another seed: an operator with a lagging watch created the topic.
-func TestATopicThatReplacedTheOneMadeByAnOperatorThatLagsIsNotTheObjectsOwn(t *testing.T) {
+func TestATopicReplacedUnderALaggingOperatorIsNotOwn(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 3, who: 1, arg: 55238},
 		{do: "create", key: 1, who: 1, arg: 47468},
@@ -137,7 +137,7 @@ func TestADeletionThatIsBlockedStaysSoWhileTheWatchIsBehind(t *testing.T) {
 	}})
 }
 
-func TestADeletionThatIsBlockedStaysSoWithoutProtectionWhileTheWatchIsBehind(t *testing.T) {
+func TestABlockedDeletionStaysBlockedWhileTheWatchLags(t *testing.T) {
 	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, faults: true}, steps: []modelStep{
 		{do: "create", key: 2, who: 1, arg: 50853},
 		{do: "gap", key: 1, who: 0, arg: 43168},

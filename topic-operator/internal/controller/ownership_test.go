@@ -52,7 +52,7 @@ func TestWithoutTheClustersIDNothingIsClaimed(t *testing.T) {
 }
 
 // docs/decisions/another-cluster.md.
-func TestAnObjectOfAnotherClusterIsToldSoOncePerGenerationAndElseLeftAlone(t *testing.T) {
+func TestAMismatchIsReportedOncePerGeneration(t *testing.T) {
 	w := newWorld(t)
 	w.kafka.put("a", 1, 1, nil)
 	w.create("a", partitions(5))
@@ -199,7 +199,7 @@ func TestATopicThatWasMadeAgainIsNotDeletedWithItsKafkaTopic(t *testing.T) {
 }
 
 // Only the controller's answer proves that a topic does not exist.
-func TestATopicThatABrokerDoesNotKnowIsGoneWhenTheControllerSaysSo(t *testing.T) {
+func TestTheControllerSaysWhetherAnUnknownTopicIsGone(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
 	w.clock.step(time.Hour) // longer than the operator remembers
@@ -514,7 +514,7 @@ func TestATopicThatIsDeletedByItsNameIsDeletedOnce(t *testing.T) {
 }
 
 // The operator deleted the very topic that the object owns, so the object is released even if an application recreated the name since.
-func TestAnObjectWhoseTopicTheOperatorDeletedIsLetGoThoughTheNameIsTakenAgain(t *testing.T) {
+func TestAnObjectIsReleasedThoughItsNameIsTakenAgain(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a")
 	w.delete("a")

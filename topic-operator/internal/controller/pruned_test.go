@@ -182,7 +182,7 @@ func TestAClusterIDThatIsDroppedIsNotWrittenInALoop(t *testing.T) {
 	w.Expect(w.get("a").Status.ClusterID).To(Equal(ownID))
 }
 
-func TestWhileTheClusterIDIsDroppedDeletionsFollowThePolicyForAnUnknownCluster(t *testing.T) {
+func TestADroppedClusterIDIsAnUnknownCluster(t *testing.T) {
 	for _, block := range []bool{false, true} {
 		w := newDroppingWorld(t, &dropping{clusterID: true}, func(s *setup) { s.Ownership.BlockUnknown = block })
 		w.create("a")

@@ -150,7 +150,7 @@ func TestAChangeWhoseCallerLeftIsNotMade(t *testing.T) {
 }
 
 // The object is deleted already, so the operator reports the kept topic only in the log and as an Event.
-func TestWithoutFinalizersATopicThatIsClaimedMeanwhileStaysAndIsToldOf(t *testing.T) {
+func TestATopicClaimedMeanwhileStaysWithoutFinalizers(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")
 	w.pass("a")
@@ -187,7 +187,7 @@ func (s *slow) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) {
 	return false, nil
 }
 
-func TestAnAnswerThatGotOldWhileTheClaimantsWereAskedAboutAllowsNothing(t *testing.T) {
+func TestAnAnswerThatGotOldAllowsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.ready("a", named("t"))
 	w.create("b", named("t"), managed(false))

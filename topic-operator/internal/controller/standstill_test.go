@@ -42,7 +42,7 @@ func TestAKafkaTopicThatWasPausedFromTheStartMayChooseAnotherName(t *testing.T) 
 }
 
 // The status keeps the name of the topic that was created for it, though the write after the creation failed.
-func TestAKafkaTopicThatIsPausedBeforeItsClaimIsStoredKeepsItsTopic(t *testing.T) {
+func TestAPauseBeforeTheClaimIsStoredKeepsTheTopic(t *testing.T) {
 	w := newWorld(t)
 	w.create("a", named("x"))
 	w.requests.once("PATCH a/status", func() { w.update("a", pause) })

@@ -163,7 +163,7 @@ func TestWithFinalizersAVanishedObjectLeavesItsTopic(t *testing.T) {
 	w.Expect(w.kafka.get("a")).NotTo(BeNil(), "somebody took the finalizer away and wants just that")
 }
 
-func TestWithoutFinalizersAPassThatStillSeesTheObjectForgetsNoDeletion(t *testing.T) {
+func TestAPassThatStillSeesTheObjectForgetsNoDeletion(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)
 	w.create("a")
 	w.pass("a")

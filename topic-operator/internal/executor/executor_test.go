@@ -164,7 +164,7 @@ func TestTheErrorOfARequestIsThatOfEachItem(t *testing.T) {
 	}
 }
 
-func TestAFailureToReadConfigurationsDoesNotHideThatATopicIsMissing(t *testing.T) {
+func TestUnreadConfigurationsDoNotHideAMissingTopic(t *testing.T) {
 	g := NewWithT(t)
 	a := newPort(1)
 	a.requestError = func(o string) error {

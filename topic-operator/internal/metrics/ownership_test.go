@@ -162,7 +162,7 @@ func TestAReasonThatBlocksNoDeletionIsNotShownAsIfItDid(t *testing.T) {
 }
 
 // No event follows that would clear a refusal of a deleted object, so its alert would fire forever.
-func TestARefusalOfAnObjectThatWentDuringThePassIsCountedButNotShown(t *testing.T) {
+func TestTheRefusalOfAGoneObjectIsCountedButNotShown(t *testing.T) {
 	g := NewWithT(t)
 	m, registry, _ := gather(t, Options{Refusals: refusals})
 	m.ResourceSeen(key("one", "a"), false)

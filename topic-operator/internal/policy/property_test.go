@@ -143,7 +143,7 @@ func randomPolicy(random *rand.Rand) []entry {
 
 // Parse accepts exactly the policies that the rules allow. An accepted policy maps each topic as its entries do, which is to one namespace
 // at most.
-func TestRandomPoliciesAreJudgedByTheRulesAndMapEachTopicToOneNamespaceAtMost(t *testing.T) {
+func TestRandomPoliciesMapATopicToOneNamespaceAtMost(t *testing.T) {
 	topics := words(4)
 	verdicts := map[bool]int{}
 	first := randomtest.Seed(t)

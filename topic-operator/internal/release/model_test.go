@@ -307,7 +307,7 @@ func cases(plant string, f func(modelCase) bool) {
 	}
 }
 
-func TestAnOperatorThatStopsReleasesWhatNobodyElseWouldAndNothingElse(t *testing.T) {
+func TestAStoppingOperatorReleasesWhatNobodyElseWould(t *testing.T) {
 	g := NewWithT(t)
 	cases("", func(c modelCase) bool {
 		g.Expect(c.play(t.Context())).To(BeEmpty(), "%+v", c)

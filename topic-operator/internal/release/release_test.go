@@ -294,7 +294,7 @@ func TestTheTopicsOfADeletedKafkaAreReleased(t *testing.T) {
 	}
 }
 
-func TestKafkasOfOneNamespaceAreKnownThoughThoseOfAnotherMayNotBeRead(t *testing.T) {
+func TestKafkasOfAnUnreadableNamespaceHideNoOthers(t *testing.T) {
 	w := newWorld(t)
 	allowed, forbidden := w.namespace(), w.namespace()
 	var log strings.Builder
