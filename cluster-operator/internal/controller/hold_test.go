@@ -73,7 +73,7 @@ func TestAPauseHoldsNodesWhoseHoldHasNoEffect(t *testing.T) {
 }
 
 // The roller would look for the operator's Lease where it ran before, and restart nothing.
-func TestStrimziPodSetsNameTheOperatorsNamespaceWhateverBecomesOfThePass(t *testing.T) {
+func TestSetsNameTheOperatorsNamespaceInEachPass(t *testing.T) {
 	for name, spoil := range map[string]func(*v1.Kafka){
 		"valid":   func(*v1.Kafka) {},
 		"invalid": func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" },

@@ -292,7 +292,7 @@ func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
 	}
 }
 
-func TestAMetadataVersionThatWaitsForTheCacheIsNotTriedTenTimesASecond(t *testing.T) {
+func TestAWaitingMetadataVersionIsNotTriedConstantly(t *testing.T) {
 	w := newReadyWorld(t, "pool", 1)
 	k8s, ok := w.k8s.(client.WithWatch)
 	w.Expect(ok).To(BeTrue())

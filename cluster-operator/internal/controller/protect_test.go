@@ -319,7 +319,7 @@ func TestAUsersCAMayLackTheLabelOfItsKafka(t *testing.T) {
 	w.Expect(w.brokers.trusted).To(Equal(string(ca.Data["ca.crt"])))
 }
 
-func TestOtherKubernetesClustersGetAUsersCAWithoutTheLabelOfItsKafka(t *testing.T) {
+func TestOtherClustersGetAUsersCAWithoutLabel(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
 	w.edit(func(k *v1.Kafka) {

@@ -309,7 +309,7 @@ func (h *history) judgeExpiry() {
 	}
 }
 
-func TestCertificatesInOtherKubernetesClustersAreRenewedThoughAKafkaIsInvalid(t *testing.T) {
+func TestCertificatesElsewhereAreRenewedForAnInvalidKafka(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil, mend func(*stretchedWorld)
 		message     string

@@ -76,7 +76,7 @@ func TestCredentialsThatLeadToAnotherKubernetesClusterAreNotUsed(t *testing.T) {
 	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("1"))
 }
 
-func TestNothingIsForgottenWithoutTheRecordWhileAKubernetesClusterIsAway(t *testing.T) {
+func TestNothingIsForgottenWithoutTheRecord(t *testing.T) {
 	for name, lose := range map[string]func(*stretchedWorld, *corev1.ConfigMap){
 		"it is deleted": func(w *stretchedWorld, record *corev1.ConfigMap) {
 			w.Expect(w.k8s.Delete(t.Context(), record)).To(Succeed())
@@ -168,7 +168,7 @@ func TestNodesAreKnownThoughTheirAnchorIsGone(t *testing.T) {
 	w.Expect(set.OwnerReferences).To(ConsistOf(HaveField("UID", anchor.UID)))
 }
 
-func TestAPoolDoesNotLeaveItsVolumesInAKubernetesClusterThatIsAway(t *testing.T) {
+func TestAPoolKeepsItsVolumesInAClusterThatIsAway(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
 	w.create(poolIn("east", "a", 1, v1.RoleBroker))
@@ -248,7 +248,7 @@ func (w *stretchedWorld) unplace(name string) {
 	w.Expect(w.k8s.Update(w.t.Context(), pool)).To(Succeed())
 }
 
-func TestAKafkaThatLosesAnnotationAndFinalizerKeepsItsNodesElsewhere(t *testing.T) {
+func TestNodesElsewhereOutlastAnnotationAndFinalizer(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
 	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
@@ -378,7 +378,7 @@ func TestTheRecordOfAnEarlierKafkaIsNotANewOnes(t *testing.T) {
 	w.Expect(made(w.all())).To(Equal(made(before)), "west may have another Kafka of this name, or nodes of a third one")
 }
 
-func TestAStretchedKafkaInTheCentralKubernetesClusterDoesNotNeedTheOthers(t *testing.T) {
+func TestAKafkaInTheCentralClusterNeedsNoOther(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController))
 	w.settle()

@@ -99,7 +99,7 @@ func TestAKubernetesClusterThatIsLostForGoodIsGivenUp(t *testing.T) {
 }
 
 // A Kafka object that was created again does not have the record yet, and waits for a cluster in it until the user takes it out.
-func TestALostKubernetesClusterIsTakenOutOfTheRecordOfAnEarlierKafka(t *testing.T) {
+func TestALostClusterLeavesTheRecordOfAnEarlierKafka(t *testing.T) {
 	g := NewWithT(t)
 	h := newStretched(newHistory(t, 1))
 	k := stretchedKafka()

@@ -452,7 +452,7 @@ func TestAWriteThatIsRefusedBeforeNodesAreAssignedChangesNoNode(t *testing.T) {
 	g.Expect(h.centrals[0].ready()).To(And(HaveField("Status", v1.ConditionFalse), HaveField("Message", ContainSubstring("a webhook"))))
 }
 
-func TestANodeWithoutASetInAKubernetesClusterThatFailsEndsNoOperator(t *testing.T) {
+func TestANodeWithoutASetElsewhereEndsNoOperator(t *testing.T) {
 	g := NewWithT(t)
 	h := formInMemory(t, untouched)
 	h.change("east", func(pool *v1.KafkaNodePool) { pool.Spec.Storage.DeleteClaim = new(true) })
@@ -669,7 +669,7 @@ func TestAKafkaThatRunsIsNotClaimedAgainForAnOldRecord(t *testing.T) {
 	g.Expect(h.recorded()).To(ContainSubstring(`"east"`))
 }
 
-func TestAnOldRecordForgetsNoKubernetesClusterOfAKafkaWithoutNodesAtHome(t *testing.T) {
+func TestAnOldRecordForgetsNoCluster(t *testing.T) {
 	g := NewWithT(t)
 	h := newStretched(newHistory(t, 1))
 	h.create(h.centrals[0])
@@ -720,7 +720,7 @@ func (h *stretched) agents() map[string]string {
 	return named
 }
 
-func TestStrimziPodSetsElsewhereNameTheOperatorsNamespaceIfTheyAreTheKafkas(t *testing.T) {
+func TestSetsElsewhereNameTheOperatorsNamespace(t *testing.T) {
 	begin := func(t *testing.T) *stretched {
 		h := formInMemory(t, untouched)
 		for _, o := range h.centrals[0].operators {

@@ -91,7 +91,7 @@ func (e earlier) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 	return e.Reader.Get(ctx, key, o, opts...)
 }
 
-func TestAnAnchorThatChangedAfterItWasCachedIsSeenBeforeTheFirstWrite(t *testing.T) {
+func TestAChangedAnchorIsSeenBeforeTheFirstWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(w *stretchedWorld, anchor *corev1.ConfigMap)
 		message string

@@ -578,7 +578,7 @@ func TestTheLossOfAKubernetesClusterAndItsReturnAreEvents(t *testing.T) {
 	w.Expect(events()).To(BeEmpty())
 }
 
-func TestAKubernetesClusterThatHoldsUpTheFirstDeploymentIsOneEvent(t *testing.T) {
+func TestAClusterThatHoldsUpTheFirstPassIsOneEvent(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.r.OperatorVersion = "1"
 	w.members["east"].lost = true
@@ -588,7 +588,7 @@ func TestAKubernetesClusterThatHoldsUpTheFirstDeploymentIsOneEvent(t *testing.T)
 	w.Expect(w.events).To(ConsistOf(HavePrefix("ConnectivityError: Cannot connect to cluster 'east'")))
 }
 
-func TestAKubernetesClusterThatIsTakenOffTheListCountsAsUnreachable(t *testing.T) {
+func TestAnUnlistedClusterCountsAsUnreachable(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
 	west, before := w.members["west"], w.all()

@@ -106,7 +106,7 @@ func TestTheMetadataLogMovesOffAVolumeWithReplicas(t *testing.T) {
 }
 
 // Of a broker without the controller role, the log is a copy that it fetches again.
-func TestAVolumeOfBrokersWithReplicasAndTheMetadataLogStaysWithoutARestart(t *testing.T) {
+func TestAVolumeWithReplicasAndMetadataLogStays(t *testing.T) {
 	g := NewWithT(t)
 	h := newHistory(t, 1)
 	pool := nodePool("brokers", 1, v1.RoleBroker)
@@ -204,7 +204,7 @@ func TestTooManyNodesAreRefusedAtOnce(t *testing.T) {
 	g.Expect(h.kafka("my-cluster")).To(isReady("False", "InvalidResourceException", "30000 replicas together, and a Kafka can"))
 }
 
-func TestAPoolThatIsTooLargeForKubernetesIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+func TestATooLargePoolIsRefusedBeforeAnyWrite(t *testing.T) {
 	g := NewWithT(t)
 	h := newHistory(t, 1)
 	pool := nodePool("pool", 700, v1.RoleBroker)
