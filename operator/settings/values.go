@@ -145,9 +145,9 @@ func validPort(text string, least int) bool {
 // lists the legal words in the order given.
 func Choice[T ~string](kind string, legal ...T) func(string) (T, error) {
 	return func(text string) (T, error) {
-		choice := T(strings.ToLower(strings.TrimSpace(text)))
-		if slices.Contains(legal, choice) {
-			return choice, nil
+		text = strings.TrimSpace(text)
+		if at := slices.IndexFunc(legal, func(word T) bool { return strings.EqualFold(string(word), text) }); at >= 0 {
+			return legal[at], nil
 		}
 		words := make([]string, len(legal))
 		for i, word := range legal {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 	"github.com/kafka-operators/kafka-operators/operator/settings/settingstest"
@@ -16,6 +17,10 @@ var update = flag.Bool("update", false, "rewrite the tables of settings in the d
 
 func TestDocumentationIsUpToDate(t *testing.T) {
 	settingstest.CheckDocument(t, new(Options).table(), "../../../docs/cluster-operator/configuration.md", *update)
+}
+
+func TestSettingsAcceptWhatTheyRecommend(t *testing.T) {
+	settingstest.CheckAdvice(t, new(Options).table(), "kubeconfig")
 }
 
 func parse(t *testing.T, variables map[string]string) (Options, error) {
@@ -73,10 +78,19 @@ func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
 	}
 }
 
+func TestPullPoliciesInAnyCase(t *testing.T) {
+	for value, want := range map[string]corev1.PullPolicy{"": "", "Always": corev1.PullAlways, "always": corev1.PullAlways,
+		" IFNOTPRESENT ": corev1.PullIfNotPresent, "Never": corev1.PullNever} {
+		o, err := parse(t, map[string]string{"STRIMZI_IMAGE_PULL_POLICY": value})
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), value)
+		NewWithT(t).Expect(o.PullPolicy).To(Equal(want), value)
+	}
+}
+
 func TestPodSecurityProviders(t *testing.T) {
 	g := NewWithT(t)
 	for value, want := range map[string]bool{
-		"baseline": false, "io.strimzi.plugin.security.profiles.impl.BaselinePodSecurityProvider": false,
+		"baseline": false, " Baseline": false, "RESTRICTED": true, "io.strimzi.plugin.security.profiles.impl.BaselinePodSecurityProvider": false,
 		"restricted": true, "io.strimzi.plugin.security.profiles.impl.RestrictedPodSecurityProvider": true,
 	} {
 		o, err := parse(t, map[string]string{"STRIMZI_POD_SECURITY_PROVIDER_CLASS": value})

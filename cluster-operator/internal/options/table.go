@@ -173,13 +173,14 @@ func list(text string) ([]string, error) {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
 }
 
-// restricted reads the name of a Pod Security Standard, or of Strimzi's class for it.
+// restricted reads the name of a Pod Security Standard, in upper or lower case, or of Strimzi's class for it.
 func restricted(text string) (bool, error) {
 	const classes = "io.strimzi.plugin.security.profiles.impl."
-	switch text {
-	case "baseline", classes + "BaselinePodSecurityProvider":
+	text = strings.TrimSpace(text)
+	switch {
+	case strings.EqualFold(text, "baseline"), text == classes+"BaselinePodSecurityProvider":
 		return false, nil
-	case "restricted", classes + "RestrictedPodSecurityProvider":
+	case strings.EqualFold(text, "restricted"), text == classes+"RestrictedPodSecurityProvider":
 		return true, nil
 	}
 	return false, settings.Invalid("unknown provider: "+text, "use baseline or restricted; custom classes are not supported")

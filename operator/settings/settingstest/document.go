@@ -1,4 +1,4 @@
-// Package settingstest keeps the documentation of settings equal to their table.
+// Package settingstest keeps the documentation of settings equal to their table, and the table true to its own advice.
 package settingstest
 
 import (

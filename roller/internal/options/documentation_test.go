@@ -12,3 +12,8 @@ var update = flag.Bool("update", false, "rewrite the tables of settings in the d
 func TestDocumentationIsUpToDate(t *testing.T) {
 	settingstest.CheckDocument(t, newDraft().table(), "../../../docs/roller/configuration.md", *update)
 }
+
+func TestSettingsAcceptWhatTheyRecommend(t *testing.T) {
+	settingstest.CheckAdvice(t, newDraft().table(), "Alter", "Cluster", "auto.leader.rebalance.enable", "roll", "plan",
+		"explain")
+}

@@ -12,3 +12,7 @@ var update = flag.Bool("update", false, "rewrite the tables of settings in the d
 func TestDocumentationIsUpToDate(t *testing.T) {
 	settingstest.CheckDocument(t, table(newDraft()), "../../../docs/topic-operator/configuration.md", *update)
 }
+
+func TestSettingsAcceptWhatTheyRecommend(t *testing.T) {
+	settingstest.CheckAdvice(t, table(newDraft()), "Ready=False", "delete.topic.enable=false", "spec.replicas")
+}
