@@ -29,6 +29,7 @@ kafkas-pools    ./cluster-operator/internal/validate    TestWrongVersions TestWr
 kafkas-pools    ./cluster-operator/internal/validate    TestWrongMetrics TestWrongLogging TestWrongAccess TestWrongListeners
 kafkas-pools    ./cluster-operator/internal/validate    TestWrongListenersToTheOutside TestWrongRoutes TestWrongCertificatesOfListeners
 kafkas-pools    ./cluster-operator/internal/validate    TestWrongTemplates
+kafkas-pools    ./cluster-operator/internal/controller  TestWrongSecretsMakeNothing
 stretched       ./cluster-operator/internal/validate    TestWhereAKafkaIsStretched
 stretched       ./cluster-operator/internal/options     TestWrongRemoteClusters
 stretched       ./cluster-operator/internal/providers   TestWhatIsWrong

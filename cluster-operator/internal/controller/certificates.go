@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -16,21 +15,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
 // authorities plans certificates, and writes the Secrets of the CAs. Those of nodes wait until it is known that their pods can be made.
 func (p *pass) authorities(ctx context.Context) (err error) {
 	p.plan, err = pki.Plan(p.pkiInput(ctx, p.pkiNodes()))
 	if err != nil {
-		var e *pki.Error
-		if errors.As(err, &e) {
-			if away := p.firstAway(); away != nil && e.Reason == pki.ReasonUnknown && e.Err == nil {
-				return away // which is why it is not known what certificates hang on
-			}
-			return &Failure{Problem: status.Problem{Reason: e.Reason, Message: e.Error(), Stalled: e.Reason != pki.ReasonUnknown}, Err: err}
-		}
-		return err
+		return p.refusedCertificates(err)
 	}
 	p.input.Certificates.PodAnnotations = p.plan.PodAnnotations
 	p.status.ClusterCA = string(p.plan.ClusterCA.CertPEM)

@@ -31,7 +31,7 @@ func (p *pass) render(ctx context.Context) error {
 			}
 		}
 	}
-	return p.checkPods(ctx)
+	return p.checkPods(ctx, p.rendered)
 }
 
 // nodes applies what nodes are made from, and the StrimziPodSets last.

@@ -123,6 +123,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"size of StrimziPodSets", p.checkSizes, true},
 		{"write pool statuses", p.writePools, false},
 		{"check the network provider", p.checkProvider, true},
+		{"look ahead", p.foresee, false},
 		{"write anchors", p.writeAnchors, false},
 		{"services", p.services, true},
 		{"certificate authorities", p.authorities, true},

@@ -14,10 +14,10 @@ import (
 
 // checkPods has the API server validate changed pods in a dry run, one for each pool. Otherwise, a rejected pod would be noticed only after
 // the roller has stopped the old one.
-func (p *pass) checkPods(ctx context.Context) error {
+func (p *pass) checkPods(ctx context.Context, rendered map[*site]model.Result) error {
 	checked := map[string]bool{}
 	for _, s := range p.sites {
-		for _, m := range p.rendered[s].Manifests {
+		for _, m := range rendered[s].Manifests {
 			if !m.Changed || checked[m.Node.Pool] {
 				continue
 			}

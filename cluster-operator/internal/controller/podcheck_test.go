@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -67,12 +68,11 @@ func TestNothingIsMadeOfPodsThatKubernetesWouldRefuse(t *testing.T) {
 			c.edit(pool)
 			w.create(newKafka(), pool)
 			w.reconcile()
-			sets, claims := &core.StrimziPodSetList{}, &corev1.PersistentVolumeClaimList{}
-			for _, list := range []client.ObjectList{sets, claims} {
+			for _, list := range []client.ObjectList{&core.StrimziPodSetList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{},
+				&corev1.SecretList{}} {
 				w.Expect(w.k8s.List(t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())
+				w.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
 			}
-			w.Expect(sets.Items).To(BeEmpty())
-			w.Expect(claims.Items).To(BeEmpty())
 			w.Expect(w.ready()).To(And(HaveField("Reason", "PodInvalid"), HaveField("Message", ContainSubstring(c.message))))
 		})
 	}
