@@ -10,9 +10,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
-// foresee refuses a Kafka without nodes whose certificates can't be made, or whose pods Kubernetes would reject, before anything is made for
-// it: load balancers that no node ever serves cost money. Later steps do the same with what is known by then; here, nodes have no addresses
-// yet.
+// foresee refuses a Kafka without nodes whose certificates can't be made, or whose pods Kubernetes would reject, before anything is made
+// for it: load balancers that no node ever serves cost money. Later steps do the same with what is known by then; here, nodes have no
+// addresses yet.
 func (p *pass) foresee(ctx context.Context) error {
 	if len(p.away) > 0 || len(p.existing()) > 0 || len(p.nodePods()) > 0 {
 		return nil

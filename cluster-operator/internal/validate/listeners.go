@@ -52,6 +52,7 @@ func (f *findings) listeners() {
 		f.misplaced(l)
 		f.hosts(l)
 		f.hostNames(l)
+		f.exposed(l)
 		f.certificate(l)
 		f.unusedBrokers(l)
 		f.portTemplate(l)

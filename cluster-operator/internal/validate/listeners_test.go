@@ -90,7 +90,27 @@ func TestWrongListeners(t *testing.T) {
 
 func TestWrongListenersToTheOutside(t *testing.T) {
 	const ingress = `name: a, port: 9094, type: ingress, tls: true`
+	refused := func(name, listener, message string) wrong {
+		return wrong{name: name, code: "ListenerRefused", changes: listening("{name: a, port: 9094, tls: true, " + listener + "}"),
+			message: badListener("Kubernetes would refuse the Services of listener a: " + message)}
+	}
 	expectErrors(t, []wrong{
+		refused("node port", `type: nodeport, configuration: {bootstrap: {nodePort: 70000}}`,
+			`bootstrap.nodePort: Invalid value: 70000: must be between 1 and 65535, inclusive`),
+		refused("node port of a broker", `type: nodeport, configuration: {brokers: [{broker: 1, nodePort: -1}]}`,
+			`brokers[1].nodePort: Invalid value: -1: must be between 1 and 65535, inclusive`),
+		refused("external address", `type: nodeport, configuration: {bootstrap: {externalIPs: [foo]}}`,
+			`bootstrap.externalIPs: Invalid value: "foo": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`),
+		refused("source range", `type: loadbalancer, configuration: {loadBalancerSourceRanges: [10.0.0.0/8, x]}`,
+			`loadBalancerSourceRanges: Invalid value: "x": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`),
+		refused("finalizer", `type: loadbalancer, configuration: {finalizers: ["a b"]}`,
+			`finalizers: Invalid value: "a b": `+noName),
+		refused("label", `type: loadbalancer, configuration: {bootstrap: {labels: {team: a b}}}`,
+			`bootstrap.labels[team]: Invalid value: "a b": `+noLabel),
+		refused("annotation of a broker", `type: cluster-ip, configuration: {brokers: [{broker: 2, annotations: {a b: c}}]}`,
+			`brokers[2].annotations: Invalid value: "a b": `+noName),
+		refused("label of each broker", `type: loadbalancer, configuration: {perBrokerLabelsTemplate: {team: "a {nodeId}"}}`,
+			`perBrokerLabelsTemplate[team]: Invalid value: "a 0": `+noLabel),
 		{name: "ingress: tls false",
 			changes: listening(`{name: a, port: 9092, type: ingress, tls: false, configuration: {bootstrap: {host: a}, hostTemplate: ` +
 				`"{nodeId}.b"}}`),

@@ -7,6 +7,15 @@ import (
 	. "github.com/onsi/gomega"
 )
 
+// What Kubernetes says of labels and of names.
+const (
+	noLabel = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an " +
+		"alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+		"'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+	noName = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
+		"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+
 func TestWrongTemplates(t *testing.T) {
 	pod := func(volumes string) string {
 		return fmt.Sprintf(`pools: {broker: {spec: {template: {pod: {volumes: [%s]}}}}}`, volumes)
@@ -34,6 +43,13 @@ func TestWrongTemplates(t *testing.T) {
 		reserved("label of ours in a pool",
 			`pools: {broker: {spec: {template: {podSet: {metadata: {labels: {strimzi.io/a: b}, annotations: {strimzi.io/c: d}}}}}}}`,
 			"strimzi.io/a, strimzi.io/c", "KafkaNodePool broker"),
+		{name: "label that is none", changes: `kafka: {spec: {kafka: {template: {persistentVolumeClaim: {metadata: {labels: {a: "a b"}}}}}}}`,
+			code: "TemplateMetadata", message: "Kubernetes would refuse the metadata in the template of Kafka c: " +
+				`spec.kafka.template.persistentVolumeClaim.metadata.labels[a]: Invalid value: "a b": ` + noLabel},
+		{name: "key of an annotation that is none", code: "TemplateMetadata",
+			changes: `pools: {broker: {spec: {template: {podSet: {metadata: {annotations: {"a b": c}}}}}}}`,
+			message: "Kubernetes would refuse the metadata in the template of KafkaNodePool broker: " +
+				`spec.template.podSet.metadata.annotations: Invalid value: "a b": ` + noName},
 		{name: "volume name", changes: pod(`{name: My_Volume, emptyDir: {}}`), code: "VolumeName",
 			message: "Volume names [My_Volume] are invalid and do not match the pattern " + pattern + " (KafkaNodePool broker)"},
 		{name: "volume without a name", changes: pod(`{emptyDir: {}}`), code: "VolumeName",
