@@ -130,7 +130,8 @@ func (p *pass) pkiInput(ctx context.Context, nodes []pki.Node) pki.Input {
 	s := p.kafka.Spec
 	in := pki.Input{
 		Namespace: p.kafka.Namespace, Cluster: p.kafka.Name, Owner: new(model.Owner(p.kafka)), Labels: model.SecretLabels(p.input),
-		ClusterCA: caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
+		CopiedLabels: model.CopiedLabels(p.input),
+		ClusterCA:    caConfig(s.ClusterCa), ClientsCA: caConfig(s.ClientsCa), Windows: s.MaintenanceTimeWindows, PKCS12: p.PKCS12,
 		TopicOperator: model.WantsTopicOperator(p.kafka), Secrets: map[string]pki.Fact{}, PodsKnown: len(p.away) == 0, Now: p.Now(),
 		Rand: p.Rand, NewKey: p.NewKey, Listeners: p.custom, Nodes: nodes,
 	}

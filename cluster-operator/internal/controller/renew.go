@@ -166,7 +166,13 @@ func (p *pass) runningNodes() topology.Topology {
 // renewed leaves a Secret alone of which only the labels or the owner would change.
 func renewed(d pki.Desired, live map[string]pki.Fact) pki.Desired {
 	before := live[d.Name].Secret
-	if d.Change == pki.Update && maps.EqualFunc(d.Data, before.Data, bytes.Equal) && maps.Equal(d.Annotations, before.Annotations) {
+	if d.Change != pki.Update || !maps.EqualFunc(d.Data, before.Data, bytes.Equal) {
+		return d
+	}
+	wants, has := maps.Clone(d.Annotations), maps.Clone(before.Annotations)
+	delete(wants, pki.AnnotationLabels)
+	delete(has, pki.AnnotationLabels)
+	if maps.Equal(wants, has) {
 		d.Change = pki.Keep
 	}
 	return d

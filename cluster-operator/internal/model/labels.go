@@ -2,6 +2,7 @@ package model
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,6 +115,16 @@ func Owner(kafka *v1.Kafka) metav1.OwnerReference {
 
 // SecretLabels returns the labels of the Secrets of a Kafka, without those that describe their contents.
 func SecretLabels(in Input) map[string]string { return (&cluster{in}).kafkaLabels() }
+
+// CopiedLabels returns the keys of those of SecretLabels that are copied from the Kafka.
+func CopiedLabels(in Input) []string {
+	c := &cluster{in}
+	labels := c.kafkaLabels()
+	for own := range c.labels("kafka", componentKafka, nil) {
+		delete(labels, own)
+	}
+	return slices.Sorted(maps.Keys(labels))
+}
 
 // ClusterCACertMetadata returns the labels and annotations of the user's for the Secret with the certificates of the cluster CA.
 func ClusterCACertMetadata(kafka *v1.Kafka) (labels, annotations map[string]string) {

@@ -82,6 +82,8 @@ type Input struct {
 	Owner *metav1.OwnerReference
 	// Labels are added to all Secrets, in addition to those of pki.
 	Labels map[string]string
+	// CopiedLabels are the keys of those of Labels that are the user's: they go when the user removes them.
+	CopiedLabels []string
 
 	ClusterCA, ClientsCA CAConfig
 	// ClusterCACert has labels and annotations of the user's for the Secret with the certificates of the cluster CA.

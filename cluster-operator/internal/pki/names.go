@@ -10,6 +10,8 @@ const (
 	AnnotationDistrustedKey = "kafka-operators.io/distrusted-ca-key-generation"
 	// AnnotationTemplate names the labels and annotations that a Secret has from a template of the user's, in JSON, so that they go with it.
 	AnnotationTemplate = "kafka-operators.io/template"
+	// AnnotationLabels names the labels that a Secret has from the Kafka, separated by commas, so that they go with it.
+	AnnotationLabels = "kafka-operators.io/copied-labels"
 )
 
 // Entries of Secrets. Source: Strimzi.

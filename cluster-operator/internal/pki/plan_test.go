@@ -523,6 +523,43 @@ func TestLabelsOfUsersOnTheCertificateOfTheCA(t *testing.T) {
 	g.Expect(s.secrets["c-cluster-ca-cert"].ObjectMeta).To(And(HaveField("Labels", plain.Labels), HaveField("Annotations", plain.Annotations)))
 }
 
+// TestLabelsOfTheKafkaOnSecrets checks that they come and go with those of the Kafka, and that no others do.
+func TestLabelsOfTheKafkaOnSecrets(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t)
+	plain := map[string]*corev1.Secret{}
+	for name, secret := range s.secrets {
+		secret.Labels["theirs"] = "1"
+		plain[name] = secret.DeepCopy()
+	}
+	fixed := s.in.Labels
+	s.in.Labels = map[string]string{"team": "a", "cost": "b"}
+	maps.Copy(s.in.Labels, fixed)
+	s.in.CopiedLabels = []string{"cost", "team"}
+	s.in.ClusterCACert = Metadata{Labels: map[string]string{"team": "of the template"}}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	for name, secret := range s.secrets {
+		g.Expect(secret.Labels).To(And(HaveKeyWithValue("team", "a"), HaveKeyWithValue("cost", "b"), HaveKeyWithValue("theirs", "1")), name)
+	}
+	delete(s.in.Labels, "team")
+	s.in.CopiedLabels = []string{"cost"}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	for name, secret := range s.secrets {
+		if name == "c-cluster-ca-cert" {
+			g.Expect(secret.Labels).To(HaveKeyWithValue("team", "of the template"))
+			continue
+		}
+		g.Expect(secret.Labels).To(And(HaveKeyWithValue("cost", "b"), Not(HaveKey("team"))), name)
+	}
+	s.in.Labels, s.in.CopiedLabels, s.in.ClusterCACert = fixed, nil, Metadata{}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	for name, secret := range s.secrets {
+		g.Expect(secret.Labels).To(Equal(plain[name].Labels), name)
+		g.Expect(secret.Annotations).To(Equal(plain[name].Annotations), name)
+	}
+	g.Expect(s.restarts).To(BeEmpty())
+}
+
 // supplied returns a running cluster with CAs that a user supplies.
 func supplied(t *testing.T) *sim {
 	s := running(t)

@@ -57,16 +57,29 @@ func base(in *Input, name string, existing *corev1.Secret, c component, owned bo
 	if secret.Data == nil {
 		secret.Data = map[string][]byte{}
 	}
+	forgetLabels(secret)
 	if name == ClusterCACertSecret(in.Cluster) {
 		dress(secret, in.ClusterCACert)
 	}
 	maps.Copy(secret.Labels, in.Labels)
+	if len(in.CopiedLabels) > 0 {
+		secret.Annotations[AnnotationLabels] = strings.Join(in.CopiedLabels, ",")
+	}
 	maps.Copy(secret.Labels, map[string]string{
 		core.LabelKind: core.KindKafka, kafka.LabelCluster: in.Cluster, core.LabelName: c.name, core.LabelComponentType: c.kind,
 	})
 	ownership.MarkName(secret, "Secret")
 	own(in, secret, owned)
 	return secret
+}
+
+// forgetLabels takes the labels away that a Secret has from the Kafka: whoever selects Secrets by one that the user removed, such as a
+// backup, must not get keys any more.
+func forgetLabels(secret *corev1.Secret) {
+	for key := range strings.SplitSeq(secret.Annotations[AnnotationLabels], ",") {
+		delete(secret.Labels, key)
+	}
+	delete(secret.Annotations, AnnotationLabels)
 }
 
 // dress gives a Secret the labels and annotations of the user's template, and takes those away that it had from an earlier one.
