@@ -41,7 +41,7 @@ func (p *pass) assign(ctx context.Context) error {
 	}
 	t, err := topology.Assign(in)
 	if err != nil {
-		return stalled("InvalidResourceException", "%s", err)
+		return stalled(v1.ReasonInvalidConfiguration, "%s", err)
 	}
 	p.input.Topology = t
 	if blocked := p.blockedBrokers(); len(blocked) > 0 && !in.Force {

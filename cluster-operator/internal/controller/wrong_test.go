@@ -168,3 +168,23 @@ func TestWrongManifestsMakeAndHarmNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWrongNodeIDs gives a second pool an id of the first: the status says so in Strimzi's words.
+func TestWrongNodeIDs(t *testing.T) {
+	h := newHistory(t, 1)
+	good := goodManifest(t)
+	for _, o := range good.objects() {
+		h.must(h.k8s.Create(t.Context(), o))
+	}
+	h.name = good.Kafka.Name
+	h.comeUpAs(good.Kafka.Name)
+	first := h.object(facts.Key{Kind: "KafkaNodePool", Name: "broker"}).(*v1.KafkaNodePool).Status.NodeIDs
+	second := copied(h.object(facts.Key{Kind: "KafkaNodePool", Name: "controller"})).(*v1.KafkaNodePool)
+	second.Status.NodeIDs = append(second.Status.NodeIDs, first[0])
+	h.must(h.k8s.Status().Update(t.Context(), second))
+	before := h.others()
+	h.passOver(good.Kafka.Name)
+	NewWithT(t).Expect(h.kafka(good.Kafka.Name)).To(isReady("False", "InvalidConfigurationException",
+		"Found duplicate node ID 0 in node pool "))
+	NewWithT(t).Expect(h.others()).To(Equal(before))
+}
