@@ -25,26 +25,30 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 		}
 	}
 	seed := randomtest.Seed(t)
-	made, violations, restarts, looks := 0, 0, 0, 0
+	made, violations, restarts, races, looks := 0, 0, 0, 0, 0
 	began := time.Now()
 	for at := seed; made < steps && violations < 3 && time.Since(began) < limit; at++ {
 		h := simulator.RandomHistory(at)
 		made += len(h.Steps)
 		result := h.Play(nil)
-		restarts, looks = restarts+result.Restarts, looks+result.Looks
+		restarts, races, looks = restarts+result.Restarts, races+result.Races, looks+result.Looks
 		if result.Broken != "" {
 			violations++
 			reportHistory(t, at, h)
 		}
 	}
-	t.Logf("%d looks, %d restarts", looks, restarts)
+	t.Logf("%d looks, %d restarts, %d races", looks, restarts, races)
 	if violations == 0 && restarts < made/100 {
 		t.Errorf("only %d restarts in %d steps: the histories prove little", restarts, made)
 	}
 	if violations == 0 && made < steps {
 		t.Errorf("only %d of %d steps were played in %s", made, steps, time.Since(began).Round(time.Second))
 	}
-	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"seed\":%d}\n", made, violations, seed)
+	if races > restarts/100 {
+		t.Errorf("%d of %d restarts were races: too many to take them for unavoidable", races, restarts)
+	}
+	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"races\":%d,\"seed\":%d}\n", made, violations, races,
+		seed)
 }
 
 // TestRandomHistoriesOfLargeRolls plays the same with very large clusters.

@@ -1,7 +1,7 @@
 // Command prove runs the long proofs in full, of which `make test` runs short versions: random histories, races, kill tests, enumerations,
 // and all fuzz targets of the repository. It prints a line for each, with the command that repeats it. With -out, it also writes the
-// results as JSON, one object per line: name, count, violations, seed, and the longest time where one is measured. It fails if a promise
-// was broken, or if a proof had no result or less than the promised count.
+// results as JSON, one object per line: name, count, violations, seed, and the longest time and races where they are measured. It fails if
+// a promise was broken, or if a proof had no result or less than the promised count.
 //
 // A proof is a Go test. With PROVE=full in its environment it runs in full; PROVE_SEED repeats a run. It prints one line `PROOF
 // {"name":...,"count":...,"violations":...,"seed":...}`.
@@ -24,6 +24,8 @@ type proof struct {
 	Seed       json.Number `json:"seed"`
 	// Longest is how long the slowest one took, if that was measured.
 	Longest string `json:"longest,omitempty"`
+	// Races is how many restarts broke a rule only because something happened after their facts were read, which no program can avoid.
+	Races int64 `json:"races,omitempty"`
 }
 
 // job is one run of go test.
@@ -116,6 +118,9 @@ func prove(out, only string, fuzzTime time.Duration) (bool, error) {
 			time.Since(began).Round(time.Second), p.Seed, j.repeat(p.Seed))
 		if p.Longest != "" {
 			fmt.Printf("    the longest: %s\n", p.Longest)
+		}
+		if p.Races > 0 {
+			fmt.Printf("    races, which are no violations: %d\n", p.Races)
 		}
 		line, err := json.Marshal(p)
 		if err != nil {

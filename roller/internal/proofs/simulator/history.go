@@ -38,6 +38,7 @@ const (
 	faultSlowLook         = "slow-look"          // Kafka responds long after Kubernetes
 	faultSlowStore        = "slow-store"         // storing the progress takes long
 	faultSlowActs         = "slow-acts"          // Kafka takes long for each change of a configuration
+	faultMeanwhile        = "meanwhile"          // something happens while the progress is stored
 	faultSleep            = "sleep"              // the program is suspended before it acts, and another one takes over
 )
 
@@ -132,7 +133,7 @@ func randomStep(r *rand.Rand, faults bool, nodes int) Step {
 		if s.Do == "look" && faults {
 			if r.IntN(8) == 0 {
 				s.Fault = []string{faultCrashBeforeStore, faultCrashBeforeActs, faultCrashMidway, faultRefused, faultLost, faultSlowLook,
-					faultSlowStore, faultSlowActs, faultSlowActs, faultSleep}[r.IntN(10)]
+					faultSlowStore, faultSlowActs, faultMeanwhile, faultSleep}[r.IntN(10)]
 			}
 			if r.IntN(6) == 0 {
 				some, others := blind(r.IntN(int(blindKinds))), blind(r.IntN(int(blindKinds)))
@@ -149,8 +150,9 @@ type Result struct {
 	Broken string
 	// Took is the virtual time from the end of the steps until everything was rolled.
 	Took time.Duration
-	// Looks and Restarts are the numbers of all looks and restarts.
-	Looks, Restarts int
+	// Looks and Restarts are the numbers of all looks and restarts. Races is how many of the restarts broke a rule that was kept when their
+	// facts were read, a moment before.
+	Looks, Restarts, Races int
 	// Progress is the last progress.
 	Progress roller.Progress
 }
@@ -182,7 +184,7 @@ func (h History) playOn(r *run) Result {
 		r.heal()
 		r.finish()
 	}
-	return Result{Broken: r.broken(), Took: r.w.now.Sub(ended), Looks: r.count, Restarts: r.restarts, Progress: r.progress}
+	return Result{Broken: r.broken(), Took: r.w.now.Sub(ended), Looks: r.count, Restarts: r.restarts, Races: r.oracle.races, Progress: r.progress}
 }
 
 // Shrink removes all parts that are not needed to break a rule: steps, large parts first, then their faults, then nodes and topics.

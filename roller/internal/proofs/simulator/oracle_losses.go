@@ -7,13 +7,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// losses checks the cluster-loss budget (docs/decisions/cluster-loss-budget.md).
-func (o *oracle) losses(n *node, a roller.Action, now truth) {
+// losses checks the cluster-loss budget (docs/decisions/cluster-loss-budget.md). Like data and quorum, it reports a race (raced).
+func (o *oracle) losses(n *node, a roller.Action, now truth) (raced bool) {
 	if o.wayOut(n, a) || o.ringReason(n, a) {
-		return
+		return false
 	}
 	place := o.w.placed()
-	o.either(func(t truth) string {
+	return o.raced(func(t truth) string {
 		told := slices.DeleteFunc(slices.Clone(t.topics), func(t roller.Topic) bool { return o.untold[t.Name] })
 		return KeepsLosses(told, t.quorum, place, n.ID, t.down, t.held, o.policy.QuorumFetchTimeout)
 	}, now)

@@ -10,11 +10,11 @@ import (
 
 // data checks the availability rule. A broker that does not respond is not in sync, whatever the metadata says
 // (docs/decisions/facts-of-a-restart.md).
-func (o *oracle) data(n *node, a roller.Action, now truth) {
+func (o *oracle) data(n *node, a roller.Action, now truth) (raced bool) {
 	if o.wayOut(n, a) {
 		o.alone(n)
 		o.w.hurt(n)
-		return
+		return false
 	}
 	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
 		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
@@ -29,7 +29,7 @@ func (o *oracle) data(n *node, a roller.Action, now truth) {
 	for _, p := range n.hosted {
 		p.hurt = p.hurt || o.untold[p.topic.name]
 	}
-	o.either(func(t truth) string {
+	return o.raced(func(t truth) string {
 		if t.idle[n.ID] {
 			return "" // the broker does not serve anyway
 		}
@@ -120,10 +120,10 @@ func hosts(t roller.Topic, id roller.NodeID) bool {
 }
 
 // quorum checks that only one voter is down at a time, and that a majority stays.
-func (o *oracle) quorum(n *node, a roller.Action, now truth) {
+func (o *oracle) quorum(n *node, a roller.Action, now truth) (raced bool) {
 	if o.wayOut(n, a) {
 		o.alone(n)
-		return
+		return false
 	}
 	for _, other := range o.w.nodes {
 		stays := other.pod == podStuck || other.hold
@@ -135,7 +135,7 @@ func (o *oracle) quorum(n *node, a roller.Action, now truth) {
 	if !o.seen.Quorum.IsKnown() {
 		o.fail("voter %d is restarted, and the quorum is not known", n.ID)
 	}
-	o.either(func(t truth) string { return KeepsQuorum(o.shownQuorum(t), n.ID, o.policy.QuorumFetchTimeout) }, now)
+	return o.raced(func(t truth) string { return KeepsQuorum(o.shownQuorum(t), n.ID, o.policy.QuorumFetchTimeout) }, now)
 }
 
 // shownQuorum returns the quorum without the voters that this look does not show to stay: the leader may not have noticed yet.

@@ -107,11 +107,7 @@ var planted = []struct {
 			n.Answers = roller.Known(true)
 		}
 	})},
-	{"facts do not age", []string{"old facts"}, with(nil, func(d *roller.Decision) {
-		for i := range d.Actions {
-			d.Actions[i].Until = time.Time{}
-		}
-	})},
+	{"facts do not age", []string{"old facts"}, ageless},
 	{"a restart follows on changes of configurations", []string{"old facts"}, with(nil, func(d *roller.Decision) {
 		if n := len(d.Actions); n > 1 && d.Actions[0].Kind == roller.ActionRestart {
 			d.Actions = append(d.Actions[1:n:n], d.Actions[0])

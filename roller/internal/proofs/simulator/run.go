@@ -85,6 +85,8 @@ func (r *run) look(s Step) {
 	switch s.Fault {
 	case faultSlowStore:
 		r.w.pass(slowly(s.Arg))
+	case faultMeanwhile:
+		r.meanwhile(s)
 	case faultSleep:
 		r.sleep(s.Arg)
 	}
@@ -102,6 +104,14 @@ func (r *run) look(s Step) {
 			r.w.pass(slowly(s.Arg))
 		}
 	}
+}
+
+// meanwhile lets something happen to a node before the actions are carried out, in less or more time than the facts may be old.
+func (r *run) meanwhile(s Step) {
+	events := []string{"crash", "evict", "hang", "lag", "leader", "create", "slow", "reassign"}
+	r.w.pass(time.Duration(s.Arg%3) * time.Second)
+	r.apply(Step{Do: events[s.Arg/3%len(events)], Node: s.Node, Arg: s.Arg / 24})
+	r.w.pass(time.Duration(s.Arg/24%8) * time.Second)
 }
 
 // sleep lets another program look while this one does nothing. That one's clock may be ahead.
