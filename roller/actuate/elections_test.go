@@ -110,3 +110,34 @@ func TestABrokerThatWasElectedLeadsBeforeTheNextOneStops(t *testing.T) {
 		})
 	}
 }
+
+// hopeful is an elector that takes a follower that does not fetch for one that does.
+type hopeful struct{ *elector }
+
+func (h hopeful) CheckLeader(ctx context.Context, node int32, asked []kafka.TopicPartition) (map[kafka.TopicPartition]error, error) {
+	_, err := h.elector.CheckLeader(ctx, node, asked)
+	return map[kafka.TopicPartition]error{}, err
+}
+
+// The test above finds a next broker that stops before the followers of an elected one fetch again.
+func TestAFollowerThatNobodyWaitsForIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		following := map[kafka.TopicPartition]error{{Topic: "a"}: kafka.NewError(78, "")} // OffsetNotAvailableException
+		for _, planted := range []bool{false, true} {
+			e := &elector{checks: []map[kafka.TopicPartition]error{following, following, {}}}
+			var leaders kafka.LeaderElector = e
+			if planted {
+				leaders = hopeful{e}
+			}
+			action := roller.Action{Kind: roller.ActionElectLeaders, Node: 3, Partitions: map[string][]int32{"a": {0}}, Await: true}
+			(&actuate.Actuator{Leaders: leaders}).Do(t.Context(), action, &roller.Node{ID: 3})
+			fetched := BeEmpty() // the last answer says that all followers fetch
+			if planted {
+				g.Expect(e.checks).NotTo(fetched)
+			} else {
+				g.Expect(e.checks).To(fetched)
+			}
+		}
+	})
+}

@@ -149,23 +149,48 @@ func (deaf) DescribeNodeConfigs(ctx context.Context, _ []int32, _ []string) (map
 	return nil, kafka.NewTransportError("no controller answers", ctx.Err())
 }
 
+// greedy are controllers that can't be reached, and take all the time of a look instead of their part of it.
+type greedy struct {
+	deaf
+	look context.Context
+}
+
+func (g greedy) DescribeQuorum(context.Context) (kafka.Quorum, error) {
+	return g.deaf.DescribeQuorum(g.look)
+}
+
+func (g greedy) DescribeNodeConfigs(_ context.Context, ids []int32, keys []string) (map[int32]kafka.ConfigResult, error) {
+	return g.deaf.DescribeNodeConfigs(g.look, ids, keys)
+}
+
 // Unreachable controllers, for example behind a network policy, do not block the look: the brokers' answer is still fresh enough for a
 // restart.
 func TestControllersThatCannotBeReachedLeaveTimeForTheBrokers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewWithT(t)
-		brokers := memory.New(memory.Options{Brokers: 3}).Client("", nil)
-		k := &observe.Kafka{Brokers: brokers, Controllers: deaf{}}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		began := time.Now()
-		facts := k.Read(ctx, []roller.NodeID{0, 1, 2}, []roller.NodeID{100})
-		g.Expect(facts.Quorum.IsKnown()).To(BeTrue())
-		g.Expect(facts.Topics.IsKnown()).To(BeTrue())
-		g.Expect(facts.Nodes[0].Answers).To(BeTrue())
-		g.Expect(facts.Nodes[100].Answers).To(BeFalse())
-		g.Expect(time.Since(began)).To(BeNumerically("<", roller.Freshness-time.Second))
-	})
+	for name, planted := range map[string]bool{"the roller": false, "and controllers that take all the time are found": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				k := &observe.Kafka{Brokers: memory.New(memory.Options{Brokers: 3}).Client("", nil), Controllers: deaf{}}
+				if planted {
+					k.Controllers = greedy{look: ctx}
+				}
+				began := time.Now()
+				facts := k.Read(ctx, []roller.NodeID{0, 1, 2}, []roller.NodeID{100})
+				inTime := BeNumerically("<", roller.Freshness-time.Second)
+				if planted {
+					g.Expect(time.Since(began)).NotTo(inTime)
+					return
+				}
+				g.Expect(facts.Quorum.IsKnown()).To(BeTrue())
+				g.Expect(facts.Topics.IsKnown()).To(BeTrue())
+				g.Expect(facts.Nodes[0].Answers).To(BeTrue())
+				g.Expect(facts.Nodes[100].Answers).To(BeFalse())
+				g.Expect(time.Since(began)).To(inTime)
+			})
+		})
+	}
 }
 
 // If no node responds, the look still ends, and reports the controllers' error.

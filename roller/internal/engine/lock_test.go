@@ -59,6 +59,20 @@ func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
+// credulous is a lock that takes what it once acquired for its own.
+type credulous struct{ engine.Lock }
+
+func (credulous) Verify(context.Context) error { return nil }
+
+// The tests above find a lock that is not verified before each action.
+func TestALockThatIsNotVerifiedIsFound(t *testing.T) {
+	b := newBench(t)
+	b.lost, b.engine.Lock = errors.New("another roller, x, works on this Kafka cluster"), credulous{b}
+	_, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(b.did).NotTo(BeEmpty(), "TestWhoWakesUpDoesNotAct requires that it is empty")
+}
+
 // If the facts always take longer to read than they may be old, no look ever acts. Users are told, and the next look tries again.
 func TestLooksThatAlwaysComeTooLate(t *testing.T) {
 	b := newBench(t)
