@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/internal/controller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
@@ -76,11 +78,16 @@ func (s *stub) Close(context.Context) {
 }
 
 func begin(t *testing.T, namespace, named string, remotes ...observe.Source) *world {
+	return beginSeeing(observe.Trim, t, namespace, named, remotes...)
+}
+
+// beginSeeing is begin with caches that transform what they store.
+func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, named string, remotes ...observe.Source) *world {
 	needServer(t)
 	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, open: map[string]bool{}, hangs: map[string]bool{}}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
-		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: observe.Trim},
+		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: transform},
 		Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: new(true)},
 	})
 	w.Expect(err).NotTo(HaveOccurred())
@@ -191,6 +198,25 @@ func TestEachChangeOfAKafkaClusterIsLookedAt(t *testing.T) {
 			w.Consistently(func() int { return w.looked("mine") }, "1s").Should(Equal(before), c.name)
 		}
 	}
+}
+
+// The test above finds a change that wakes nobody.
+func TestAChangeThatWakesNobodyIsFound(t *testing.T) {
+	w := beginSeeing(func(o any) (any, error) {
+		o, err := observe.Trim(o)
+		if c, is := o.(*corev1.ConfigMap); is {
+			delete(c.Labels, v1.LabelCluster)
+		}
+		return o, err
+	}, t, "deaf", "")
+	configuration := &corev1.ConfigMap{ObjectMeta: metadata("deaf", "mine-kafka-0", "mine"),
+		Data: map[string]string{core.ConfigMapServerConfig: "a=1"}}
+	w.create(setOf(t, "deaf", "mine"), node("deaf", "mine-kafka-0", "mine"), configuration)
+	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
+	before := w.quiet("mine")
+	configuration.Data[core.ConfigMapServerConfig] = "a=2"
+	w.Expect(k8s.Update(t.Context(), configuration)).To(Succeed())
+	w.Consistently(func() int { return w.looked("mine") }, "2s").Should(Equal(before), "TestEachChangeOfAKafkaClusterIsLookedAt requires more")
 }
 
 // A Kafka cluster whose look hangs does not delay other clusters, even if several clusters hang.
