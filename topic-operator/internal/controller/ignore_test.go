@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,8 +20,52 @@ func selective(s *setup) {
 	s.metrics.Refusals = []string{v1.ReasonNotSelected}
 }
 
+// failing is a test that fails instead of the real one.
+type failing struct{ why string }
+
+func (*failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.why = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// failure runs checks on a world, and returns why they fail; empty if they don't.
+func (w *world) failure(checks func(*world)) string {
+	f := &failing{}
+	was := w.WithT
+	w.WithT = NewWithT(f)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		checks(w)
+	}()
+	<-ended
+	w.WithT = was
+	return f.why
+}
+
 func TestADeletedObjectThatNobodySelectsIsTold(t *testing.T) {
 	w := newWorld(t, selective)
+	isTold(w)
+	for name, planted := range map[string]struct {
+		change func(*setup)
+		deaf   string
+		says   string
+	}{
+		"who selects it does not matter": {func(s *setup) { s.Selects = func(map[string]string) bool { return true } }, "",
+			"another operator may select it"},
+		"no Event tells": {func(*setup) {}, v1.ReasonNotSelected, "Warning NotSelected: "},
+	} {
+		t.Run("and it is found that "+name, func(t *testing.T) {
+			w := newWorld(t, selective, planted.change)
+			w.sink.deaf = planted.deaf
+			w.Expect(w.failure(isTold)).To(ContainSubstring(planted.says))
+		})
+	}
+}
+
+func isTold(w *world) {
 	w.ready("a")
 	w.r.seen(w.get("a"))
 	w.update("a", label("selected", "no"))

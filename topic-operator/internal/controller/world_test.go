@@ -210,6 +210,8 @@ type sink struct {
 	actions []string // of all Events so far
 	marks   chan struct{}
 	flush   func()
+	// deaf is the reason of Events that it does not record.
+	deaf string
 }
 
 func newSink() *sink { return &sink{marks: make(chan struct{}, 1)} }
@@ -217,6 +219,9 @@ func newSink() *sink { return &sink{marks: make(chan struct{}, 1)} }
 func (s *sink) Eventf(_, _ runtime.Object, kind, reason, action, _ string, args ...any) {
 	if reason == mark {
 		s.marks <- struct{}{}
+		return
+	}
+	if reason == s.deaf {
 		return
 	}
 	s.mu.Lock()
