@@ -82,7 +82,7 @@ const (
 	TLSUntrusted TLSFailure = iota + 1
 	// TLSAlert: the broker rejected the client with an alert.
 	TLSAlert
-	// TLSExpired: the broker's certificate has expired, or is not valid yet.
+	// TLSExpired: the broker's own certificate has expired. If that of a CA has, or one is not valid yet, other clients may accept it.
 	TLSExpired
 	// TLSOwnExpired: the broker rejected the client with an alert, and the client's own certificate has expired, or is not valid yet.
 	TLSOwnExpired

@@ -1,6 +1,7 @@
 package saramakafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,9 @@ func (r *router) notLoggedIn(cause error) error {
 // noHandshake returns the error of a rejected TLS handshake.
 func (s *settings) noHandshake(cause error, now time.Time) error {
 	failure, check := tlsFailure(cause), "check the trusted certificates, the client certificate and the listener's protocol"
+	if out := outOfDate(cause); out != nil {
+		check = cmp.Or(out.check(), check)
+	}
 	if own := s.certificate(); failure == kafka.TLSAlert && own != nil && (now.Before(own.NotBefore) || now.After(own.NotAfter)) {
 		failure = kafka.TLSOwnExpired
 		check = fmt.Sprintf("the client certificate is valid only from %s to %s", own.NotBefore.UTC().Format(time.RFC3339),

@@ -7,10 +7,12 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -328,6 +330,63 @@ func TestTLS(t *testing.T) {
 			t.Error("got an answer")
 		}
 	})
+}
+
+// issued returns the certificate of a server that is valid at these times, relative to now, and that of its CA.
+func issued(t *testing.T, from, to, caTo time.Duration) (server tls.Certificate, authority []byte) {
+	t.Helper()
+	now := time.Now()
+	template := func(name string, from, to time.Duration) *x509.Certificate {
+		return &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(from), NotAfter: now.Add(to),
+			DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}}
+	}
+	ca := template("our CA", -100*time.Hour, caTo)
+	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template("server", from, to), ca, key.Public(), caKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
+}
+
+// Only a server's own certificate that is past its end is expired for all clients: Java does not check the times of a CA that it trusts, and
+// a certificate that is not valid yet may be so by our clock alone.
+func TestAnExpiredCertificateIsTheServersOwn(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to, caTo time.Duration
+		want           kafka.TLSFailure
+		says           string
+	}{
+		"its own":            {-2 * time.Hour, -time.Hour, time.Hour, kafka.TLSExpired, "check the trusted certificates"},
+		"its own and its CA": {-2 * time.Hour, -time.Hour, -time.Hour, kafka.TLSExpired, "check the trusted certificates"},
+		"its CA alone": {-2 * time.Hour, time.Hour, -time.Hour, kafka.TLSUntrusted,
+			"the certificate of the CA CN=our CA is valid only from "},
+		"not valid yet": {time.Hour, 2 * time.Hour, time.Hour, kafka.TLSUntrusted, "check this machine's clock"},
+	} {
+		for _, anyName := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				server, trust := issued(t, c.from, c.to, c.caTo)
+				cfg := quick(embed(t, kafkatest.Options{TLS: &tls.Config{Certificates: []tls.Certificate{server}}}))
+				cfg.TLS = &kafka.TLS{TrustedCertificates: trust, SkipHostnameVerification: anyName}
+				_, err := connect(t, cfg).ListTopics(within(t, patience))
+				if got := kafka.TLSFailureOf(err); got != c.want || !strings.Contains(fmt.Sprint(err), c.says) {
+					t.Errorf("got %d, %v", got, err)
+				}
+			})
+		}
+	}
 }
 
 func TestAServerOfAnotherName(t *testing.T) {

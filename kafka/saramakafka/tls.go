@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -107,12 +108,44 @@ func isAlert(err error) bool {
 
 // tlsFailure returns why one side rejected a handshake.
 func tlsFailure(err error) kafka.TLSFailure {
-	var invalid x509.CertificateInvalidError
-	switch {
+	switch out := outOfDate(err); {
 	case isAlert(err):
 		return kafka.TLSAlert
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+	case out != nil && out.own && out.late:
 		return kafka.TLSExpired
 	}
 	return kafka.TLSUntrusted
+}
+
+// dated is a certificate whose time is not now, as far as this machine's clock tells.
+type dated struct {
+	*x509.Certificate
+	// own: it is the server's, and not a CA's. late: it has expired; otherwise it is not valid yet.
+	own, late bool
+}
+
+// outOfDate returns the certificate that failed the check of its time; nil if none did. Only a server's own one that has expired concerns
+// all clients: Java does not check the times of a CA that it trusts, and for a certificate that is not valid yet, our clock may be wrong.
+func outOfDate(err error) *dated {
+	var (
+		invalid      x509.CertificateInvalidError
+		verification *tls.CertificateVerificationError
+	)
+	if !errors.As(err, &invalid) || invalid.Reason != x509.Expired || !errors.As(err, &verification) {
+		return nil
+	}
+	own := len(verification.UnverifiedCertificates) > 0 && invalid.Cert.Equal(verification.UnverifiedCertificates[0])
+	return &dated{invalid.Cert, own, time.Now().After(invalid.Cert.NotAfter)}
+}
+
+// check tells users what to do; empty if the server's own certificate has expired.
+func (d *dated) check() string {
+	times := d.NotBefore.UTC().Format(time.RFC3339) + " to " + d.NotAfter.UTC().Format(time.RFC3339)
+	switch {
+	case !d.own:
+		return fmt.Sprintf("the certificate of the CA %s is valid only from %s: replace it, or check this machine's clock", d.Subject, times)
+	case !d.late:
+		return fmt.Sprintf("the server's certificate is valid only from %s: check this machine's clock", times)
+	}
+	return ""
 }

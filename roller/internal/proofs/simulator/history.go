@@ -87,13 +87,29 @@ func stepKinds() []stepKind {
 		{"expire", 1, (*run).expires},
 		{"wedge", 1, (*run).wedges},
 		{"hide", 2, (*run).hides},
+		// Those that random histories add at the end (rarely).
+		{"distrust", 0, (*run).distrusts},
 	}
 }
 
 // RandomHistory returns the history of a seed.
 func RandomHistory(seed uint64) History {
 	r := rand.New(rand.NewPCG(seed, 2)) // no secret depends on it
-	return randomHistory(r, randomShape(r), 30+r.IntN(170))
+	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(rand.New(rand.NewPCG(seed, 4)))
+}
+
+// rarely adds, to one history in four, steps of the kinds without a weight. They have their own random numbers, so that a new kind leaves
+// most histories as they are.
+func (h History) rarely(r *rand.Rand) History {
+	if r.IntN(4) > 0 {
+		return h
+	}
+	rare := slices.DeleteFunc(stepKinds(), func(d stepKind) bool { return d.weight > 0 })
+	for range 1 + r.IntN(3) {
+		s := Step{Do: rare[r.IntN(len(rare))].name, Node: r.IntN(len(h.Cluster.Nodes)), Arg: r.IntN(1 << 16)}
+		h.Steps = slices.Insert(h.Steps, r.IntN(len(h.Steps)+1), s)
+	}
+	return h
 }
 
 // LargeHistory returns the history of a seed with this many brokers over three racks, and some controllers.

@@ -126,7 +126,7 @@ func (w *world) look(n *node) roller.Node {
 	}
 	if !w.answers(n) && seen.Silent.IsZero() {
 		seen.Silent = n.readyAt
-		if w.cut || w.refused {
+		if w.cut || w.refused || w.distrusting {
 			seen.Silent = w.cutAt
 		}
 	}
@@ -187,9 +187,16 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	w.tells(n, seen)
 }
 
+// distrusted is why a node's configuration is unknown if the roller rejects its certificate.
+const distrusted = "the roller rejects its certificate"
+
 // tells adds the facts that the node reports itself, and those that others report about it.
 func (w *world) tells(n *node, seen *roller.Node) {
-	seen.Config = roller.Unknown[brokerconfig.Config]("the node does not answer")
+	why := "the node does not answer"
+	if w.distrusting && n.process {
+		why = distrusted
+	}
+	seen.Config = roller.Unknown[brokerconfig.Config](why)
 	if w.answers(n) {
 		seen.Config = roller.Known(w.observed(n))
 	}
@@ -210,7 +217,7 @@ func (w *world) answers(n *node) bool {
 
 // accepts reports whether the roller can connect to the node. A controller answers before the broker in the same process does.
 func (w *world) accepts(n *node) bool {
-	return n.process && !n.mute && n.shut.IsZero() && !w.cut && !w.refused && n.expired.IsZero()
+	return n.process && !n.mute && n.shut.IsZero() && !w.cut && !w.refused && !w.distrusting && n.expired.IsZero()
 }
 
 // observeTopics returns the topics, if any broker responds.

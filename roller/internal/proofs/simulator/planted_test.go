@@ -165,6 +165,12 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"a certificate that only the roller rejects has expired", []string{"availability rule", "quorum check", "broker", "node", "voters"},
+		seeing(func(n *roller.Node) {
+			if n.Config.Why() == distrusted {
+				n.Failing, n.Expired = "its certificate has expired", true
+			}
+		})},
 	{"whoever answers anywhere shows that the roller reaches everybody", []string{"node"}, with(func(s *roller.Snapshot) {
 		if !slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Answers.Or(false) }) {
 			return

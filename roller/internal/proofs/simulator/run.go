@@ -291,6 +291,9 @@ func (r *run) heal() {
 	w := r.w
 	r.stale = 0
 	w.cut, w.refused = false, false
+	if w.distrusting {
+		w.trustAt = w.after(10 * time.Minute) // long enough to count as evidence
+	}
 	clear(w.unread)
 	for _, place := range slices.Sorted(maps.Keys(w.lost)) {
 		w.restore(place)

@@ -11,7 +11,7 @@ import (
 // apply carries out a step.
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
-		"cancel", "expire", "wedge", "cut", "refuse", "mum", "hide", "lose", "unread"}, s.Do) {
+		"cancel", "expire", "wedge", "cut", "refuse", "distrust", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // shrinking removed the node
 	}
 	all := stepKinds()
@@ -339,6 +339,14 @@ func (r *run) refuses(s Step) {
 	}
 	w.refused, w.cutAt = !w.refused, w.now
 	w.tell("everybody refuses the roller: %t", w.refused)
+}
+
+// distrusts makes the roller reject the certificates of all nodes, which everybody else accepts, or ends that.
+func (r *run) distrusts(Step) { r.w.distrust(!r.w.distrusting) }
+
+func (w *world) distrust(is bool) {
+	w.distrusting, w.cutAt, w.trustAt = is, w.now, time.Time{}
+	w.tell("the roller rejects everybody's certificate: %t", is)
 }
 
 // open ends that a node refuses the roller.

@@ -40,6 +40,10 @@ type world struct {
 	lost, unread map[string]bool
 	// refused: every node refuses the roller, and nobody else, since cutAt: the brokers do not accept its certificate.
 	refused bool
+	// distrusting: the roller rejects the certificate of every node, and nobody else does, since cutAt: a CA that only the roller checks has
+	// expired, or its clock is slow. trustAt is when that ends; zero: not by itself.
+	distrusting bool
+	trustAt     time.Time
 	// mum: the roller can't read the logs of pods.
 	mum bool
 	// leaderless is the time since when there is no active controller; zero if there is one.
@@ -179,6 +183,9 @@ func (n *node) due() time.Time {
 // next returns the time of the next event; zero if there is none.
 func (w *world) next() time.Time {
 	first := w.electAt
+	if !w.trustAt.IsZero() && (first.IsZero() || w.trustAt.Before(first)) {
+		first = w.trustAt
+	}
 	for _, n := range w.nodes {
 		if at := n.due(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
@@ -209,6 +216,9 @@ func (w *world) happen() {
 	if reached(w.electAt) {
 		w.electAt = time.Time{}
 		w.elect()
+	}
+	if reached(w.trustAt) {
+		w.distrust(false)
 	}
 	for _, n := range w.nodes {
 		if reached(n.seenUntil) {
