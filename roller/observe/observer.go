@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -243,12 +244,18 @@ func (o *Observer) markExcluded(places []Place) {
 // atOnceProbed is how many nodes are probed concurrently.
 const atOnceProbed = 32
 
-// recoveries probes all nodes that are not ready.
+// LongestProbe bounds the reading of logs in one look. The API server may dial a kubelet that is gone for much longer, and the facts of a
+// restart, which must be younger than roller.Freshness, would age meanwhile.
+const LongestProbe = 2 * time.Second
+
+// recoveries probes all nodes that are not ready. A log that does not come in time is unknown.
 func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roller.NodeID]roller.Fact[*roller.Recovery] {
 	found := map[roller.NodeID]roller.Fact[*roller.Recovery]{}
 	if o.Prober == nil {
 		return found
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, LongestProbe, fmt.Errorf("the pod's log did not come within %s", LongestProbe))
+	defer cancel()
 	var (
 		mu   sync.Mutex
 		all  sync.WaitGroup
@@ -263,7 +270,10 @@ func (o *Observer) recoveries(ctx context.Context, nodes []roller.Node) map[roll
 			defer func() { <-free }()
 			r, err := o.Prober.Recovery(ctx, n.Place, n.Name, time.Since(n.ReadyChanged))
 			fact := roller.Known(r)
-			if err != nil {
+			switch {
+			case err != nil && ctx.Err() != nil:
+				fact = roller.Unknown[*roller.Recovery](context.Cause(ctx).Error())
+			case err != nil:
 				fact = roller.Unknown[*roller.Recovery](err.Error())
 			}
 			mu.Lock()

@@ -89,25 +89,28 @@ func stepKinds() []stepKind {
 		{"hide", 2, (*run).hides},
 		// Those that random histories add at the end (rarely).
 		{"distrust", 0, (*run).distrusts},
+		{"clog", 0, (*run).clogs},
 	}
 }
 
 // RandomHistory returns the history of a seed.
 func RandomHistory(seed uint64) History {
 	r := rand.New(rand.NewPCG(seed, 2)) // no secret depends on it
-	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(rand.New(rand.NewPCG(seed, 4)))
+	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(seed)
 }
 
-// rarely adds, to one history in four, steps of the kinds without a weight. They have their own random numbers, so that a new kind leaves
-// most histories as they are.
-func (h History) rarely(r *rand.Rand) History {
-	if r.IntN(4) > 0 {
-		return h
-	}
-	rare := slices.DeleteFunc(stepKinds(), func(d stepKind) bool { return d.weight > 0 })
-	for range 1 + r.IntN(3) {
-		s := Step{Do: rare[r.IntN(len(rare))].name, Node: r.IntN(len(h.Cluster.Nodes)), Arg: r.IntN(1 << 16)}
-		h.Steps = slices.Insert(h.Steps, r.IntN(len(h.Steps)+1), s)
+// rarely adds steps of the kinds without a weight, each kind to one history in ten. Each has its own random numbers, so that a new kind
+// leaves most histories as they are.
+func (h History) rarely(seed uint64) History {
+	for i, kind := range slices.DeleteFunc(stepKinds(), func(d stepKind) bool { return d.weight > 0 }) {
+		r := rand.New(rand.NewPCG(seed, 100+uint64(i))) // no secret depends on it
+		if r.IntN(10) > 0 {
+			continue
+		}
+		for range 1 + r.IntN(2) {
+			s := Step{Do: kind.name, Node: r.IntN(len(h.Cluster.Nodes)), Arg: r.IntN(1 << 16)}
+			h.Steps = slices.Insert(h.Steps, r.IntN(len(h.Steps)+1), s)
+		}
 	}
 	return h
 }

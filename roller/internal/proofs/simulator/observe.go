@@ -158,7 +158,7 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.request != "" {
 		seen.Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: n.request}}
 	}
-	if w.mum && n.pod != podReady {
+	if (w.mum || w.clogged) && n.pod != podReady {
 		seen.Recovery = roller.Unknown[*roller.Recovery]("pods/log is forbidden")
 	}
 	if n.sidecar && n.pod != podGone {

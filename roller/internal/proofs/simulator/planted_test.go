@@ -538,6 +538,15 @@ func TestTheOracleFindsStaleTopics(t *testing.T) {
 	}
 }
 
+// The oracle also finds a roller that waits for the logs of pods for as long as for other answers.
+func TestTheOracleFindsLooksThatWaitForLogs(t *testing.T) {
+	find(t, 0, []string{"termination"}, func(h History) string {
+		r := newRun(h.Cluster, nil)
+		r.probe = 20 * time.Second
+		return h.playOn(r).Broken
+	})
+}
+
 func begins(text string, with []string) bool {
 	for _, w := range with {
 		if len(text) >= len(w) && text[:len(w)] == w {

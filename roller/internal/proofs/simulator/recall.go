@@ -78,7 +78,11 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 	if s.Fault == faultSlowLook {
 		r.w.pass(slowly(s.Arg))
 	}
-	r.oracle.hears(s.Fault == faultSlowLook)
+	waits := r.w.clogged && slices.ContainsFunc(seen.Nodes, probed)
+	if waits {
+		r.w.pass(r.probe)
+	}
+	r.oracle.hears(s.Fault == faultSlowLook || waits)
 	r.w.observeKafka(seen, s.Blind)
 	verify := len(asked.Nodes) > 0
 	r.memory.awaits = r.last.Awaits()
@@ -105,6 +109,11 @@ func (r *run) read(s Step, asked roller.Asked) *roller.Snapshot {
 		}
 	}
 	return seen
+}
+
+// probed reports whether a look reads the log of a node.
+func probed(n roller.Node) bool {
+	return n.Roles.Broker && n.Instance.Or("") != "" && !n.Ready.Or(true) && n.Stuck.Or("") == ""
 }
 
 // hides replaces whether a broker has hidden topics by what is recalled of that, unless it was asked.

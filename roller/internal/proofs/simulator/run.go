@@ -26,7 +26,9 @@ type run struct {
 	stale           time.Duration
 	marks           int
 	count, restarts int
-	memory          *memory
+	// probe is how long a look waits for the log of a pod.
+	probe  time.Duration
+	memory *memory
 	// unread are the nodes that the last look asked about, if it carried out nothing because its decision changed with each further fact.
 	unread   []roller.NodeID
 	unreadAt time.Time
@@ -50,7 +52,7 @@ type decider func(*roller.Snapshot, roller.Progress, roller.Policy) roller.Decis
 
 func newRun(c Cluster, story *strings.Builder) *run {
 	w := newWorld(c, story)
-	return &run{w: w, oracle: newOracle(w), decide: roller.Step, memory: newMemory(observe.DefaultRecall)}
+	return &run{w: w, oracle: newOracle(w), decide: roller.Step, memory: newMemory(observe.DefaultRecall), probe: observe.LongestProbe}
 }
 
 // broken returns the first broken rule.

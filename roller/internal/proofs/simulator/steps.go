@@ -11,7 +11,7 @@ import (
 // apply carries out a step.
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
-		"cancel", "expire", "wedge", "cut", "refuse", "distrust", "mum", "hide", "lose", "unread"}, s.Do) {
+		"cancel", "expire", "wedge", "cut", "refuse", "distrust", "clog", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // shrinking removed the node
 	}
 	all := stepKinds()
@@ -347,6 +347,15 @@ func (r *run) distrusts(Step) { r.w.distrust(!r.w.distrusting) }
 func (w *world) distrust(is bool) {
 	w.distrusting, w.cutAt, w.trustAt = is, w.now, time.Time{}
 	w.tell("the roller rejects everybody's certificate: %t", is)
+}
+
+// clogs keeps the API server from answering requests for logs, as if it dialled kubelets that are gone, and makes a node stay away.
+func (r *run) clogs(s Step) {
+	r.w.clogged = true
+	r.w.tell("requests for logs are not answered")
+	if r.node(s) != nil {
+		r.abandons(s)
+	}
 }
 
 // open ends that a node refuses the roller.

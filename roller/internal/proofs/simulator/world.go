@@ -46,6 +46,8 @@ type world struct {
 	trustAt     time.Time
 	// mum: the roller can't read the logs of pods.
 	mum bool
+	// clogged: the API server answers no request for the log of a pod, for good.
+	clogged bool
 	// leaderless is the time since when there is no active controller; zero if there is one.
 	leaderless time.Time
 	// leader is the active controller; negative if there is none. electAt is the time of the next election.
