@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 const (
@@ -24,6 +26,8 @@ const (
 	// renewBefore is the latest time before its end at which a token is renewed; shorter tokens are renewed when a fifth of their life is
 	// left.
 	renewBefore = time.Minute
+	// refusedFor is how long a refusal of the server is repeated to callers without another request, which could lock the account.
+	refusedFor = 10 * time.Second
 )
 
 // tokenSource fetches tokens by OAuth 2.0's client credentials grant, and reuses the last one while it is valid.
@@ -37,6 +41,9 @@ type tokenSource struct {
 	// turn is a mutex for fetches, as a channel, so that a caller can stop waiting.
 	turn chan struct{}
 	last bearer
+	// refusal is the server's last refusal of this client, and nil after a success.
+	refusal   error
+	refusedAt time.Time
 }
 
 // bearer is a token with its life.
@@ -49,7 +56,8 @@ func newTokenSource(oauth OAuth, m Material) *tokenSource {
 	return &tokenSource{oauth: oauth, id: m.name, secret: m.secret, trust: m.trust, now: time.Now, turn: make(chan struct{}, 1)}
 }
 
-// token is the Token function of a kafka.SASL. Concurrent callers share one request.
+// token is the Token function of a kafka.SASL. Concurrent callers share one request, and callers within refusedFor a refusal. Errors of the
+// server's answers are *kafka.Error.
 func (s *tokenSource) token(ctx context.Context) (string, map[string]string, error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -58,7 +66,7 @@ func (s *tokenSource) token(ctx context.Context) (string, map[string]string, err
 		return "", nil, ctx.Err()
 	}
 	if !s.now().Before(s.last.renew) {
-		fresh, err := s.fetch(ctx)
+		fresh, err := s.renewed(ctx)
 		switch {
 		case err == nil:
 			s.last = fresh
@@ -68,6 +76,19 @@ func (s *tokenSource) token(ctx context.Context) (string, map[string]string, err
 		// A failed renewal is no error yet, because the old token is still valid.
 	}
 	return s.last.text, maps.Clone(s.oauth.Extensions), nil
+}
+
+// renewed fetches a token, unless the server refused that just now.
+func (s *tokenSource) renewed(ctx context.Context) (bearer, error) {
+	if s.refusal != nil && s.now().Before(s.refusedAt.Add(refusedFor)) {
+		return bearer{}, s.refusal
+	}
+	fresh, err := s.fetch(ctx)
+	s.refusal = nil
+	if kafka.ClassOf(err) == kafka.ClassAuthentication {
+		s.refusal, s.refusedAt = err, s.now()
+	}
+	return fresh, err
 }
 
 // fetch requests a token from the token endpoint.
@@ -98,15 +119,25 @@ func (s *tokenSource) fetch(ctx context.Context) (bearer, error) {
 	if err != nil {
 		return bearer{}, fmt.Errorf("token endpoint at %s: %w", request.URL.Host, err)
 	}
-	fresh, err := s.answer(response.StatusCode, body, asked)
+	fresh, err := s.parse(response.StatusCode, body, asked)
 	if err != nil {
-		return bearer{}, fmt.Errorf("token endpoint at %s: %w", request.URL.Host, err)
+		return bearer{}, answered(response.StatusCode, fmt.Sprintf("token endpoint at %s: %v", request.URL.Host, err))
 	}
 	return fresh, nil
 }
 
-// answer parses the answer of the token endpoint (RFC 6749, 5.1 and 5.2).
-func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, error) {
+// answered returns the error of an answer without a token. A rejected request is a refused login: more attempts would only lock the account.
+func answered(status int, message string) *kafka.Error {
+	switch status {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		return &kafka.Error{Code: kafka.CodeSASLAuthenticationFailed, Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication,
+			Message: message + "; check the client id, the client secret and the scope"}
+	}
+	return kafka.NewTransportError("no OAUTHBEARER token: "+message, nil)
+}
+
+// parse parses the answer of the token endpoint (RFC 6749, 5.1 and 5.2).
+func (s *tokenSource) parse(status int, body []byte, asked time.Time) (bearer, error) {
 	var answer struct {
 		Token       string      `json:"access_token"`
 		Type        string      `json:"token_type"`
@@ -116,7 +147,9 @@ func (s *tokenSource) answer(status int, body []byte, asked time.Time) (bearer, 
 	}
 	malformed := json.Unmarshal(body, &answer) != nil
 	if status != http.StatusOK {
-		return bearer{}, fmt.Errorf("HTTP status %d %s", status, s.clean(answer.Error+" "+answer.Description))
+		// Conditions contain the text: what Microsoft adds for its support differs between answers.
+		description, _, _ := strings.Cut(answer.Description, "Trace ID:")
+		return bearer{}, fmt.Errorf("HTTP status %d %s", status, s.clean(answer.Error+" "+description))
 	}
 	if malformed || answer.Token == "" {
 		return bearer{}, errors.New("the response has no access_token")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // endpoint serves tokens over TLS, and returns a source that requests them.
@@ -127,6 +130,48 @@ func TestTokenErrors(t *testing.T) {
 	}
 	if redirected {
 		t.Error("the client's secret was sent to another place")
+	}
+}
+
+// TestARefusedClient covers what a server answers to a client that it does not let in: callers must not ask again and again.
+func TestARefusedClient(t *testing.T) {
+	for status, want := range map[int]kafka.Class{
+		http.StatusBadRequest: kafka.ClassAuthentication, http.StatusUnauthorized: kafka.ClassAuthentication,
+		http.StatusForbidden: kafka.ClassAuthentication, http.StatusTooManyRequests: kafka.ClassRetriable,
+		http.StatusInternalServerError: kafka.ClassRetriable, http.StatusServiceUnavailable: kafka.ClassRetriable,
+	} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			asked, good := 0, false
+			s := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+				asked++
+				if good {
+					_, _ = w.Write([]byte(`{"access_token":"t1","expires_in":60}`))
+					return
+				}
+				w.WriteHeader(status)
+				_, _ = w.Write([]byte(`{"error":"invalid_client","error_description":"AADSTS7000215: not FORBIDDEN. Trace ID: 5 Timestamp: 7"}`))
+			})
+			now := time.Now()
+			s.now = func() time.Time { return now }
+			_, _, err := s.token(t.Context())
+			_, _, again := s.token(t.Context())
+			var e *kafka.Error
+			if !errors.As(err, &e) || e.Class != want || again == nil || again.Error() != err.Error() {
+				t.Fatalf("got %v of class %d, and then %v; want class %d", err, kafka.ClassOf(err), again, want)
+			}
+			text := fmt.Sprintf("HTTP status %d invalid_client AADSTS7000215: not ********.", status)
+			checked := strings.Contains(e.Message, "; check the client id, the client secret and the scope")
+			if !strings.Contains(e.Message, text) || strings.Contains(e.Message, "Trace") || checked != (want == kafka.ClassAuthentication) {
+				t.Errorf("the message is %q, want %q in it", e.Message, text)
+			}
+			if remembered := asked == 1; remembered != (want == kafka.ClassAuthentication) {
+				t.Errorf("the server was asked %d times", asked)
+			}
+			good, now = true, now.Add(refusedFor)
+			if text, _, err := s.token(t.Context()); text != "t1" {
+				t.Errorf("the server lets the client in meanwhile: %v", err)
+			}
+		})
 	}
 }
 

@@ -13,12 +13,15 @@ import (
 	"fmt"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/credentials"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -145,6 +148,38 @@ func TestTokens(t *testing.T) {
 		t.Error("a source that hangs: the call does too")
 	}
 	close(release)
+}
+
+// TestATokenServerThatRefuses checks that a wrong client secret ends a call as a wrong password does, with the server's own words.
+func TestATokenServerThatRefuses(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = w.Write([]byte(`{"error":"invalid_client","error_description":"wrong secret"}`))
+	}))
+	t.Cleanup(server.Close)
+	e := embed(t, kafkatest.Options{
+		Brokers: 3, Tokens: map[string]string{"good": "u"},
+		Users: []kafkatest.User{{Name: "u", Password: "p", Mechanism: kafka.SASLPlain, Super: true}},
+	})
+	login := credentials.Settings{
+		Bootstrap: e.Bootstrap(), Protocol: credentials.ProtocolSASLPlaintext,
+		SASL: credentials.SASL{Mechanism: kafka.SASLOAuthBearer, Secret: "login", OAuth: &credentials.OAuth{TokenEndpoint: server.URL}},
+	}
+	material, err := credentials.Read(login, credentials.Secrets{"login": {"client-id": []byte("u"), "client-secret": []byte("hidden")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	cfg := credentials.KafkaConfig(login, material.WithFiles(trust, nil, nil))
+	_, err = connect(t, cfg).ListTopics(within(t, patience))
+	if kafka.ClassOf(err) != kafka.ClassAuthentication || !strings.Contains(err.Error(), "HTTP status 401 invalid_client wrong secret") {
+		t.Errorf("got %v of class %d", err, kafka.ClassOf(err))
+	}
+	if n := asked.Load(); n > 3 {
+		t.Errorf("one call asked the server %d times", n)
+	}
 }
 
 // TestALoginThatExpires checks that the login is renewed before a raw request too, of which sarama does not know (KIP-368).
