@@ -94,7 +94,9 @@ func createOne(t *testing.T, a kafka.Admin, name string) kafka.CreateResult {
 }
 
 func TestLoginToRealKafka(t *testing.T) {
-	c := realCluster(t, realkafka.Options{SASL: &realkafka.SASL{Users: users(), OAuthBearer: true},
+	logins := users()
+	logins["alice"] = unprepared[0]
+	c := realCluster(t, realkafka.Options{SASL: &realkafka.SASL{Users: logins, OAuthBearer: true},
 		TLS: &realkafka.TLS{ClientAuth: "required"}})
 	certificate := c.ClientCertificate()
 	mutual := &kafka.TLS{TrustedCertificates: c.Authority().PEM(), Certificate: certificate.Cert, Key: certificate.Key}
@@ -103,6 +105,8 @@ func TestLoginToRealKafka(t *testing.T) {
 		"PLAIN": {Bootstrap: c.SASLBootstrap(), SASL: plain("admin", "secret")},
 		"SCRAM-SHA-256": {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA256, Username: "admin",
 			Password: "secret"}},
+		"SCRAM-SHA-512, no SASLprep": {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLScramSHA512,
+			Username: "alice", Password: unprepared[0]}},
 		"SCRAM-SHA-512":      {Bootstrap: c.SASLBootstrap(), SASL: scram("admin")},
 		"OAUTHBEARER":        {Bootstrap: c.SASLBootstrap(), SASL: &kafka.SASL{Mechanism: kafka.SASLOAuthBearer, Token: token}},
 		"mTLS":               {Bootstrap: c.TLSBootstrap(), TLS: mutual},

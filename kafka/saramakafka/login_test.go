@@ -42,6 +42,31 @@ func TestLogins(t *testing.T) {
 	}
 }
 
+// unpreparedName and unprepared are a name and passwords that SASLprep (RFC 4013) would change or forbid. Kafka takes them as they are.
+// It allows names in ASCII only.
+const unpreparedName = "al\tice"
+
+var unprepared = []string{"x\tq", "pa\u00a0ss", "ªbc", "ab\u00adc", "ﬁt", "😀pw", "שלום1"}
+
+func TestLoginsWithAnyCharacters(t *testing.T) {
+	for _, mechanism := range []kafka.SASLMechanism{kafka.SASLScramSHA256, kafka.SASLScramSHA512} {
+		for _, password := range unprepared {
+			user := kafkatest.User{Name: unpreparedName, Password: password, Mechanism: mechanism, Super: true}
+			cfg := quick(embed(t, kafkatest.Options{Users: []kafkatest.User{user}}))
+			cfg.SASL = &kafka.SASL{Mechanism: mechanism, Username: user.Name, Password: password}
+			a, err := saramakafka.New(cfg)
+			if err != nil {
+				t.Errorf("%s, %q: %v", mechanism, password, err)
+				continue
+			}
+			t.Cleanup(a.Close)
+			if _, err := a.ListTopics(within(t, patience)); err != nil {
+				t.Errorf("%s, %q: %v", mechanism, password, err)
+			}
+		}
+	}
+}
+
 // refused checks that a login fails at once, with an error that names what to check.
 func refused(t *testing.T, cfg kafka.Config, change func(*kafka.SASL)) {
 	t.Helper()

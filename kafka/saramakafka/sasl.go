@@ -27,12 +27,12 @@ func newLogin(cfg *kafka.SASL) (*login, error) {
 	}
 	l := &login{mechanism: cfg.Mechanism, username: cfg.Username, password: cfg.Password, token: cfg.Token}
 	var err error
-	switch cfg.Mechanism {
+	switch cfg.Mechanism { // Kafka, unlike RFC 5802, takes the bytes of names and passwords as they are
 	case kafka.SASLPlain:
 	case kafka.SASLScramSHA256:
-		l.scram, err = scram.SHA256.NewClient(cfg.Username, cfg.Password, "")
+		l.scram, err = scram.SHA256.NewClientUnprepped(cfg.Username, cfg.Password, "")
 	case kafka.SASLScramSHA512:
-		l.scram, err = scram.SHA512.NewClient(cfg.Username, cfg.Password, "")
+		l.scram, err = scram.SHA512.NewClientUnprepped(cfg.Username, cfg.Password, "")
 	case kafka.SASLOAuthBearer:
 		if cfg.Token == nil {
 			return nil, errors.New("OAUTHBEARER needs a source of tokens")
