@@ -4,7 +4,6 @@ package options
 //go:generate go test -run TestDocumentationIsUpToDate -update .
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -140,7 +139,7 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 		return Options{}, nil, err
 	}
 	home := r.Home(o.Namespaces)
-	if o.RollerAccount == "own" {
+	if o.RollerAccount == ownRoller {
 		o.RollerAccount = home + "/roller"
 	}
 	if o.OperatorNamespace == "" {
@@ -158,19 +157,3 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 
 // Help returns the text of --help.
 func Help() string { return new(Options).table().Help() }
-
-// images reads STRIMZI_KAFKA_IMAGES: version=image, separated by white space.
-func images(text string) (map[string]string, error) {
-	all := map[string]string{}
-	for _, entry := range strings.Fields(text) {
-		version, image, found := strings.Cut(entry, "=")
-		if !found || version == "" || image == "" {
-			return nil, fmt.Errorf("%q is not version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1", entry)
-		}
-		all[version] = image
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("the image is missing: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
-	}
-	return all, nil
-}

@@ -20,7 +20,7 @@ func TestDocumentationIsUpToDate(t *testing.T) {
 }
 
 func TestSettingsAcceptWhatTheyRecommend(t *testing.T) {
-	settingstest.CheckAdvice(t, new(Options).table(), "kubeconfig")
+	settingstest.CheckAdvice(t, new(Options).table(), "kubeconfig", "roller", "metricsConfig")
 }
 
 func parse(t *testing.T, variables map[string]string) (Options, error) {
@@ -67,7 +67,8 @@ func TestLabelsThatAreNotCopied(t *testing.T) {
 }
 
 func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
-	for value, want := range map[string]string{"": "kafka/roller", "a/b": "a/b", "none": "none"} {
+	for value, want := range map[string]string{"": "kafka/roller", "a/b": "a/b", " a / b.c\n": "a/b.c", "none": "", "NONE": "",
+		"Own\n": "kafka/roller"} {
 		variables := map[string]string{"STRIMZI_NAMESPACE": "kafka"}
 		if value != "" {
 			variables["STRIMZI_ROLLER_SERVICE_ACCOUNT"] = value
@@ -75,6 +76,19 @@ func TestTheRollersAccountIsInTheOperatorsNamespace(t *testing.T) {
 		o, err := parse(t, variables)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), value)
 		NewWithT(t).Expect(o.RollerAccount).To(Equal(want), value)
+	}
+}
+
+func TestValuesThatMeanSomethingElse(t *testing.T) {
+	for _, c := range []struct{ variable, value, want string }{
+		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "my-roller", `"my-roller": not namespace/name; use own, none, or namespace/name`},
+		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "/roller", "not the name of a namespace"},
+		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "kafka/", "not the name of a Kubernetes object"},
+		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "a/b/c", "not the name of a Kubernetes object"},
+		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "My/roller", "not the name of a namespace: My"},
+	} {
+		_, err := parse(t, map[string]string{c.variable: c.value})
+		NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring(c.variable), ContainSubstring(c.want))), "%s=%q", c.variable, c.value)
 	}
 }
 

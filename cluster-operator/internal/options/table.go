@@ -1,9 +1,6 @@
 package options
 
 import (
-	"regexp"
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kafka-operators/kafka-operators/clusters"
@@ -77,7 +74,7 @@ func (o *Options) made() []settings.Setting {
 				"A changed setting alone does not restart nodes."},
 		{Env: "STRIMZI_PKCS12_KEYSTORE_GENERATION", Default: "true", Boolean: true, Parse: settings.Into(&o.PKCS12, settings.Bool),
 			Doc: "Whether the Secrets of CAs also contain their certificates as PKCS #12 stores."},
-		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: "own", Added: true, Parse: settings.Into(&o.RollerAccount, settings.Text),
+		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: ownRoller, Added: true, Parse: settings.Into(&o.RollerAccount, rollerAccount),
 			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. NetworkPolicies admit the roller from " +
 				"that namespace. `own` is `roller` in the operator's own namespace; `none` creates no Roles."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
@@ -167,37 +164,4 @@ func withoutEffect() []settings.Setting {
 		all = append(all, settings.Setting{Env: s[0], DefaultDoc: "none", Parse: settings.Ignored, Doc: s[1]})
 	}
 	return all
-}
-
-func list(text string) ([]string, error) {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
-}
-
-// restricted reads the name of a Pod Security Standard, in upper or lower case, or of Strimzi's class for it.
-func restricted(text string) (bool, error) {
-	const classes = "io.strimzi.plugin.security.profiles.impl."
-	text = strings.TrimSpace(text)
-	switch {
-	case strings.EqualFold(text, "baseline"), text == classes+"BaselinePodSecurityProvider":
-		return false, nil
-	case strings.EqualFold(text, "restricted"), text == classes+"RestrictedPodSecurityProvider":
-		return true, nil
-	}
-	return false, settings.Invalid("unknown provider: "+text, "use baseline or restricted; custom classes are not supported")
-}
-
-func pattern(text string) (func(string) bool, error) {
-	if text == "" {
-		return nil, nil
-	}
-	// Strimzi's own default looks ahead, which RE2 does not; app.kubernetes.io/part-of is never copied here anyway.
-	text = strings.ReplaceAll(text, "(?!part-of)", "")
-	if _, err := regexp.Compile(text); err != nil {
-		return nil, err
-	}
-	re, err := regexp.Compile("^(?:" + text + ")$") // as Java's Matcher.matches
-	if err != nil {
-		return nil, err
-	}
-	return re.MatchString, nil
 }
