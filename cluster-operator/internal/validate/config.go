@@ -102,7 +102,7 @@ func (f *findings) quotas() {
 	}
 	if _, set := f.cluster().Config["client.quota.callback.class"]; set {
 		f.warn("QuotasTwice", v1.ReasonQuotasPlugin,
-			"Quotas plugin class is configured in .spec.kafka.config, and .spec.kafka.quotas contains configuration of `%s` plugin. "+
+			"Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of `%s` plugin. "+
 				"The plugin from .spec.kafka.config is used: .spec.kafka.quotas has no effect", q.Type)
 	}
 }

@@ -152,6 +152,6 @@ func TestWrongQuotas(t *testing.T) {
 	g.Expect(got.Errors).To(Equal([]Problem{{Code: "QuotasExclusive", Reason: invalidResource,
 		Message: "You cannot configure both `minAvailableBytesPerVolume` and `minAvailableRatioPerVolume`, they are mutually exclusive."}}))
 	g.Expect(got.Warnings).To(ContainElement(Problem{Code: "QuotasTwice", Reason: "QuotasPluginConflict",
-		Message: "Quotas plugin class is configured in .spec.kafka.config, and .spec.kafka.quotas contains configuration of `strimzi` plugin. " +
-			"The plugin from .spec.kafka.config is used: .spec.kafka.quotas has no effect"}))
+		Message: "Quotas plugin class cannot be configured in .spec.kafka.config, when .spec.kafka.quotas contains configuration of " +
+			"`strimzi` plugin. The plugin from .spec.kafka.config is used: .spec.kafka.quotas has no effect"}))
 }

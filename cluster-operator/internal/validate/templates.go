@@ -150,8 +150,8 @@ func (f *findings) podVolumes(of string, taken func(string) bool, pod v1.PodTemp
 		f.invalid("VolumeName", "Volume names [%s] are invalid and do not match the pattern %s (%s)", strings.Join(bad, ", "), volumeName, of)
 	}
 	if len(reserved) > 0 {
-		f.invalid("VolumeNameReserved", "Volume names [%s] are those of the operator's own volumes: use others in the volumes and volumeMounts "+
-			"of the template (%s)", strings.Join(reserved, ", "), of)
+		f.invalid("VolumeNameReserved", "Duplicate volume names found in additional volumes: [%s] (%s). Volumes of the operator's have these "+
+			"names: use others in the volumes and volumeMounts of the template", strings.Join(reserved, ", "), of)
 	}
 	if len(twice) > 0 {
 		f.invalid("VolumeNameTwice", "Duplicate volume names found in additional volumes: [%s] (%s)", strings.Join(twice, ", "), of)

@@ -28,6 +28,10 @@ func TestWrongTemplates(t *testing.T) {
   topicOperatorContainer: {volumeMounts: [%s]}}}}}`, volumes, mounts)
 	}
 	const pattern = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+	reservedNames := func(names string) string {
+		return "Duplicate volume names found in additional volumes: [" + names + "] (KafkaNodePool broker). Volumes of the operator's have " +
+			"these names: use others in the volumes and volumeMounts of the template"
+	}
 	reserved := func(name, changes, keys, of string) wrong {
 		return wrong{name: name, changes: changes, code: "TemplateReserved",
 			message: fmt.Sprintf("User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)", keys, of)}
@@ -57,11 +61,11 @@ func TestWrongTemplates(t *testing.T) {
 		{name: "volume name twice", changes: pod(`{name: a, emptyDir: {}}, {name: a, emptyDir: {}}`), code: "VolumeNameTwice",
 			message: "Duplicate volume names found in additional volumes: [a] (KafkaNodePool broker)"},
 		{name: "volume names taken", changes: pod(`{name: certificates, emptyDir: {}}, {name: placement, emptyDir: {}}`),
-			code: "VolumeNameReserved", message: "Volume names [certificates, placement] are those of the operator's own volumes: use others in " +
-				"the volumes and volumeMounts of the template (KafkaNodePool broker)"},
+			code: "VolumeNameReserved", message: reservedNames("certificates, placement")},
 		{name: "volume name of data", changes: pod(`{name: data-3, emptyDir: {}}`), code: "VolumeNameReserved",
-			message: "Volume names [data-3] are those of the operator's own volumes: use others in the volumes and volumeMounts of the template " +
-				"(KafkaNodePool broker)"},
+			message: reservedNames("data-3")},
+		{name: "volume name of Strimzi's own", changes: pod(`{name: strimzi-tmp, emptyDir: {}}`), code: "VolumeNameReserved",
+			message: reservedNames("strimzi-tmp")},
 		{name: "volume without a source", changes: pod(`{name: a}`), code: "VolumeSource",
 			message: "Volume a in the template of KafkaNodePool broker has no source: give it one"},
 		{name: "volume with two sources", changes: pod(`{name: a, emptyDir: {}, secret: {secretName: s}}`), code: "VolumeSource",
