@@ -99,15 +99,16 @@ func ofCluster(_ context.Context, o client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: cluster}}}
 }
 
-// placed lets through what matters about pods: that they came, went, were put on a Kubernetes node, or can't run. Their readiness is in the
-// status of their StrimziPodSet.
+// placed lets through what matters about pods: that they came, went, were put on a Kubernetes node, or can't run, and that a user asks for
+// what is not supported. Their readiness is in the status of their StrimziPodSet.
 func placed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*corev1.Pod)
 		after, ok2 := e.ObjectNew.(*corev1.Pod)
-		if ok && ok2 && status.WaitsFor(after) != "" && status.WaitsFor(after) != status.WaitsFor(before) {
+		if !ok || !ok2 || status.WaitsFor(after) != "" && status.WaitsFor(after) != status.WaitsFor(before) {
 			return true
 		}
-		return !ok || !ok2 || before.Spec.NodeName != after.Spec.NodeName || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+		asks, asked := v1.IsTrue(after.Annotations, v1.AnnotationDeletePodAndPVC), v1.IsTrue(before.Annotations, v1.AnnotationDeletePodAndPVC)
+		return asks != asked || before.Spec.NodeName != after.Spec.NodeName || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -47,4 +48,24 @@ func TestAKubernetesClusterThatReturnsWakesWhoMayWaitForIt(t *testing.T) {
 		names = append(names, e.Object.GetName())
 	}
 	g.Expect(names).To(ConsistOf("stretched", "waits"))
+}
+
+// TestWhatOfPodsBeginsAPass checks which changes of a pod wake its Kafka.
+func TestWhatOfPodsBeginsAPass(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(*corev1.Pod)
+		wakes  bool
+	}{
+		"nothing":            {func(*corev1.Pod) {}, false},
+		"another annotation": {func(p *corev1.Pod) { p.Annotations = map[string]string{"a": "b"} }, false},
+		"an unsupported annotation": {
+			func(p *corev1.Pod) { p.Annotations = map[string]string{v1.AnnotationDeletePodAndPVC: "true"} }, true},
+		"a node": {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, true},
+	} {
+		before, after := &corev1.Pod{}, &corev1.Pod{}
+		c.change(after)
+		g := NewWithT(t)
+		g.Expect(placed().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.wakes), what)
+		g.Expect(placed().Update(event.UpdateEvent{ObjectOld: after, ObjectNew: before})).To(Equal(c.wakes), "without %s", what)
+	}
 }
