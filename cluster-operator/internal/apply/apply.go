@@ -209,6 +209,9 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	if isNil(live) {
 		return a.create(ctx, u, wanted)
 	}
+	if err := keepImmutable(u, live); err != nil {
+		return "", err
+	}
 	changed, err := differs(u, live)
 	if err != nil || changed == "" {
 		return Unchanged, err
@@ -277,6 +280,9 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 		// Whose this anchor is was not looked at, and decides whether anything may be written.
 		return "", apierrors.NewConflict(corev1.Resource("configmaps"), u.GetName(), errors.New("it was created in the meantime"))
 	case err == nil:
+		if err := keepImmutable(u, live); err != nil {
+			return "", err
+		}
 		return a.change(ctx, u, live)
 	case !apierrors.IsNotFound(err):
 		return "", fmt.Errorf("get %s %s: %w", u.GetKind(), u.GetName(), err)
@@ -296,11 +302,6 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	}
 	if live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil // made again once it is gone
-	}
-	if u.GetKind() == "PersistentVolumeClaim" {
-		if err := keepImmutable(u, live); err != nil {
-			return "", err
-		}
 	}
 	u.SetUID(live.GetUID())
 	u.SetResourceVersion(live.GetResourceVersion())
@@ -342,7 +343,8 @@ func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.
 		a.ClusterID, otherwise)
 }
 
-// keepImmutable keeps the immutable fields of a claim.
+// keepImmutable keeps the immutable fields of a claim, and does nothing with other objects. What a claim keeps is no difference, or it would
+// be applied in each pass, in vain.
 func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	claim, ok := live.(*corev1.PersistentVolumeClaim)
 	if !ok {

@@ -9,6 +9,7 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -418,4 +419,33 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 		ours := a.WhyForeign(c.o) == ""
 		NewWithT(t).Expect(ours).To(Equal(c.ours), name)
 	}
+}
+
+// TestWhatAClaimKeepsIsNoDifference applies a claim that is larger than wanted, and of another class: only what can be changed is applied,
+// once.
+func TestWhatAClaimKeepsIsNoDifference(t *testing.T) {
+	s := newScene(t)
+	claim := func(size, class, label string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "claim", Labels: map[string]string{v1.LabelCluster: "my-cluster", "a": label},
+				OwnerReferences: s.config(nil).OwnerReferences},
+			Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: &class,
+				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}}}}
+	}
+	live := func() *corev1.PersistentVolumeClaim {
+		o := &corev1.PersistentVolumeClaim{}
+		s.Expect(s.k8s.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "claim"}, o)).To(Succeed())
+		return o
+	}
+	s.Expect(s.applier.Apply(t.Context(), claim("5Gi", "fast", "1"), (*corev1.PersistentVolumeClaim)(nil))).To(Equal(Created))
+	bound := live()
+	bound.Status.Phase = corev1.ClaimBound
+	s.Expect(s.k8s.Status().Update(t.Context(), bound)).To(Succeed())
+
+	s.Expect(s.applier.Apply(t.Context(), claim("1Gi", "slow", "2"), live())).To(Equal(Changed))
+	s.Expect(live()).To(And(HaveField("Labels", HaveKeyWithValue("a", "2")), HaveField("Spec.StorageClassName", HaveValue(Equal("fast")))))
+	s.Expect(live().Spec.Resources.Requests.Storage().String()).To(Equal("5Gi"))
+	s.requests = 0
+	s.Expect(s.applier.Apply(t.Context(), claim("1Gi", "slow", "2"), live())).To(Equal(Unchanged))
+	s.Expect(s.requests).To(BeZero())
 }
