@@ -224,6 +224,33 @@ var awayCases = map[string]func(*nodeSuite){
 		s.quorum(c)
 		s.tellOfThemselves(c, s.target.ControllerIDs)
 	},
+	"controllers that start and find no leader say so": func(s *nodeSuite) {
+		// They do not yet know the metadata version, without which they describe no cluster, so that a bound client has to ask otherwise.
+		bound, stranger := s.controllers(), s.controllers()
+		s.must(bound.Pin(s.target.ClusterID))
+		s.must(stranger.Pin("someOtherKafkaCluster0"))
+		for _, id := range s.target.ControllerIDs {
+			s.target.Stop(s.T, id)
+		}
+		s.target.Start(s.T, s.target.ControllerIDs[0])
+		s.eventually(func() error {
+			q, err := bound.DescribeQuorum(s.Context())
+			if kafka.NoLeader(err) != 1 || kafka.ClassOf(err) != kafka.ClassRetriable {
+				return fmt.Errorf("got %+v, %w of %d controllers", q, err, kafka.NoLeader(err))
+			}
+			return nil
+		})
+		limited, cancel := context.WithTimeout(s.Context(), 2*nodePatience)
+		defer cancel()
+		if q, err := stranger.DescribeQuorum(limited); err == nil || kafka.NoLeader(err) != 0 {
+			s.Errorf("a client of another cluster got %+v, %v of %d controllers", q, err, kafka.NoLeader(err))
+		}
+		for _, id := range s.target.ControllerIDs[1:] {
+			s.target.Start(s.T, id)
+		}
+		s.quorum(bound)
+		s.tellOfThemselves(bound, s.target.ControllerIDs)
+	},
 	"a controller that hangs does not end the search for the leader": func(s *nodeSuite) {
 		c := s.controllers()
 		hung := s.quorum(c).Leader

@@ -81,6 +81,8 @@ var nodeNeeds = map[string]struct{ controllers, stop, hang, prefer bool }{
 	"a broker that is away is fenced, and the only one that fails":               {stop: true},
 	"a broker that left is unregistered, and registers again when it comes back": {stop: true},
 	"a controller that hangs does not end the search for the leader":             {controllers: true, hang: true},
+	"controllers that run and have no leader say so":                             {controllers: true, stop: true},
+	"controllers that start and find no leader say so":                           {controllers: true, stop: true},
 	"the leader of the quorum is away":                                           {controllers: true, stop: true},
 	"the preferred replica takes over":                                           {prefer: true},
 }

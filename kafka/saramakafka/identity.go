@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/IBM/sarama"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -90,12 +91,37 @@ func (r *router) identify(ctx context.Context, n *node, c *conn) error {
 		}
 	}
 	if c.cluster == "" {
-		if err := identifyByMetadata(ctx, c); err != nil {
+		other := identifyByMetadata
+		if r.kind == controllers {
+			other = r.identifyByFetch
+		}
+		if err := other(ctx, c); err != nil {
 			return err
 		}
 	}
 	if c.cluster == "" {
 		return errNoClusterID
+	}
+	return nil
+}
+
+// identifyByFetch asks a controller whether it is of the pinned cluster. Controllers have no Metadata, and no DescribeCluster until they know
+// the metadata version, which takes a leader after their start. They reject a Fetch with another cluster's id before they look at anything
+// else, and one of the right cluster because it names no partition (KafkaRaftClient.handleFetchRequest).
+func (r *router) identifyByFetch(ctx context.Context, c *conn) error {
+	const withClusterID = 12 // the first version that names the cluster
+	pinned := r.pin.cluster()
+	req := kmsg.NewPtrFetchRequest()
+	req.ClusterID = &pinned
+	resp, err := c.raw(ctx, req, withClusterID)
+	if unsent(err) {
+		return errNoClusterID
+	}
+	if err != nil {
+		return err
+	}
+	if resp.(*kmsg.FetchResponse).ErrorCode == int16(sarama.ErrInvalidRequest) {
+		c.cluster = pinned
 	}
 	return nil
 }

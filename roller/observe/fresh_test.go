@@ -83,9 +83,8 @@ func TestWhoIsAskedForTopics(t *testing.T) {
 		},
 		{name: "nobody if the quorum is not known", err: kafka.NewTransportError("timed out", nil)},
 		{
-			name:   "anybody while there is no active controller: no broker is restarted",
+			name:   "nobody while there is no active controller, who alone knows the reassignments",
 			quorum: kafka.Quorum{Leader: -1, Voters: []kafka.Replica{replica(9, now-500)}, Observers: []kafka.Replica{replica(0, now-500)}},
-			asked:  []int32{-1}, known: true,
 		},
 		{
 			name:   "anybody if no times are told",

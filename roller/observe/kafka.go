@@ -158,11 +158,19 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 	return facts
 }
 
+// errNoLeader is why nobody answers what only the leader of the metadata quorum knows.
+var errNoLeader = errors.New("the metadata quorum has no leader")
+
 // topics reads all topics with their reassignments: without these, it is unknown which replicas stay.
 func (k *Kafka) topics(ctx context.Context, facts *KafkaFacts, brokers []roller.NodeID, known recalled) {
 	unknown := func(what string, err error) { facts.Topics = roller.Unknown[[]roller.Topic](what + ": " + err.Error()) }
 	// Reassignments first: one that ends in between only makes the decision more careful.
 	moves := known.moves
+	if q, described := facts.Quorum.Get(); moves == nil && described && q.Leader < 0 {
+		// Brokers would forward the question to the leader, and wait for one. Meanwhile the look would become too old to act on.
+		unknown("reassignments can't be listed", errNoLeader)
+		return
+	}
 	if moves == nil {
 		var err error
 		if moves, err = k.Brokers.ListReassignments(ctx, nil); err != nil {

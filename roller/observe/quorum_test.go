@@ -126,6 +126,36 @@ func TestControllersThatDoNotLead(t *testing.T) {
 	}
 }
 
+// Brokers forward some questions to the leader, and wait for one. A look that waits with them is too old for the restart that it decides.
+func TestALookWithoutALeaderTakesNoLongerThanItsFactsLast(t *testing.T) {
+	r := newReading(t, 0)
+	r.observer.Timeout = 2 * roller.Freshness
+	r.observer.Kafka.Brokers = &leaderless{Brokers: r.admin}
+	r.observer.Kafka.Controllers = &voice{Brokers: r.admin, err: kafka.NewNoLeaderError(3, "No controller that answered is the leader.")}
+	for id := range 3 {
+		controller := pod(3+id, func(p *corev1.Pod) { p.Labels[core.LabelControllerRole] = "true" })
+		controller.Namespace, controller.Labels[v1.LabelCluster] = "ns", "my-cluster"
+		r.Expect(r.k8s.Create(t.Context(), &controller)).To(Succeed())
+	}
+	s := r.observer.Observe(t.Context())
+	r.Expect(s.Quorum.Or(roller.Quorum{}).Leader).To(BeNumerically("<", 0), s.Quorum.Why())
+	r.Expect(s.Topics.Why()).To(Equal("reassignments can't be listed: the metadata quorum has no leader"))
+	r.Expect(s.At.Sub(s.From)).To(BeNumerically("<", roller.Freshness))
+}
+
+// leaderless are brokers without a leader of the metadata quorum.
+type leaderless struct{ observe.Brokers }
+
+func (*leaderless) ListReassignments(ctx context.Context, _ []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (*leaderless) DescribeQuorum(ctx context.Context) (kafka.Quorum, error) {
+	<-ctx.Done()
+	return kafka.Quorum{}, ctx.Err()
+}
+
 // unreadable is a Kubernetes cluster that can't be read.
 type unreadable struct {
 	client.Reader
