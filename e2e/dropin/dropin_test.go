@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -113,24 +115,73 @@ func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 			}
 			p := startProgram(t, program, server, admin, ns.Name, bootstrap, d)
 
-			kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: ns.Name,
-				Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
-			g.Expect(admin.Create(t.Context(), kt)).To(Succeed())
-			g.Eventually(func() string {
-				_ = admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt) // an object that can't be read is not ready
-				return kt.Status.TopicID
-			}, time.Minute).ShouldNot(BeEmpty(), p.log.String)
-			g.Eventually(func() int { return p.status("/ready") }, time.Minute).Should(Equal(http.StatusOK), p.log.String)
-			g.Expect(p.status("/healthy")).To(Equal(http.StatusOK))
-			g.Expect(p.log.String()).To(ContainSubstring("Leader election is off: run one replica only"))
-			g.Expect(p.log.String()).To(ContainSubstring("Kubernetes Events are disabled: the operator is not allowed to create them"))
-			g.Expect(p.log.String()).NotTo(ContainSubstring("level=ERROR"))
+			worksUnchanged(t.Context(), g, admin, p, ns, time.Minute)
+		})
+	}
+}
 
-			g.Expect(admin.Delete(t.Context(), ns)).To(Succeed())
-			g.Expect(p.end()).To(Succeed(), p.log.String)
-			g.Expect(admin.Get(t.Context(), client.ObjectKeyFromObject(kt), kt)).To(Succeed())
-			g.Expect(kt.Finalizers).To(BeEmpty(), p.log.String)
-			g.Expect(p.log.String()).To(ContainSubstring("Released a KafkaTopic because its namespace is being deleted; its topic stays in Kafka"))
+// worksUnchanged checks a program that was started as Strimzi starts its own.
+func worksUnchanged(ctx context.Context, g *WithT, admin client.Client, p *program, ns *corev1.Namespace, patience time.Duration) {
+	kt := &v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: ns.Name,
+		Labels: map[string]string{v1.LabelCluster: "my-cluster"}}, Spec: &v1.KafkaTopicSpec{}}
+	g.Expect(admin.Create(ctx, kt)).To(Succeed())
+	g.Eventually(func() string {
+		_ = admin.Get(ctx, client.ObjectKeyFromObject(kt), kt) // an object that can't be read is not ready
+		return kt.Status.TopicID
+	}, patience).ShouldNot(BeEmpty(), p.log.String)
+	g.Eventually(func() int { return p.status("/ready") }, patience).Should(Equal(http.StatusOK), p.log.String)
+	g.Expect(p.status("/healthy")).To(Equal(http.StatusOK))
+	g.Expect(p.log.String()).To(ContainSubstring("Leader election is off: run one replica only"))
+	g.Expect(p.log.String()).To(ContainSubstring("Kubernetes Events are disabled: the operator is not allowed to create them"))
+	g.Expect(p.log.String()).NotTo(ContainSubstring("level=ERROR"))
+
+	g.Expect(admin.Delete(ctx, ns)).To(Succeed())
+	g.Expect(p.end()).To(Succeed(), p.log.String)
+	g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(kt), kt)).To(Succeed())
+	g.Expect(kt.Finalizers).To(BeEmpty(), p.log.String)
+	g.Expect(p.log.String()).To(ContainSubstring("Released a KafkaTopic because its namespace is being deleted; its topic stays in Kafka"))
+}
+
+// failing is a test that fails instead of the real one.
+type failing struct{ why string }
+
+func (*failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.why = fmt.Sprintf(format, args...)
+	goruntime.Goexit()
+}
+
+// The checks above find a program that does not take Strimzi's start script for its start, or that elects a leader without a right to.
+func TestADeploymentThatDoesNotRunUnchangedIsFound(t *testing.T) {
+	server, admin := startServer(t)
+	program, err := operatorproc.Build(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, planted := range map[string]func(*deployment){
+		"another start script": func(d *deployment) { d.args = []string{"/opt/strimzi/bin/unknown"} },
+		"a leader is elected":  func(d *deployment) { d.env["STRIMZI_LEADER_ELECTION_ENABLED"] = "true" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			d := deployments["standalone"]
+			d.env = maps.Clone(d.env)
+			planted(&d)
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "dropin-"}}
+			g.Expect(admin.Create(t.Context(), ns)).To(Succeed())
+			brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
+			g.Expect(err).NotTo(HaveOccurred())
+			t.Cleanup(brokers.Close)
+			p := startProgram(t, program, server, admin, ns.Name, brokers.Bootstrap(), d)
+			f, ended := &failing{}, make(chan struct{})
+			go func() {
+				defer close(ended)
+				worksUnchanged(t.Context(), NewWithT(f), admin, p, ns, 10*time.Second)
+			}()
+			<-ended
+			g.Expect(f.why).To(ContainSubstring("Timed out"), p.log.String)
+			t.Log(p.log.String())
 		})
 	}
 }
