@@ -210,6 +210,9 @@ func (a *Assessment) unknown(policy Policy) {
 	if n.Instance.Or("?") == "" {
 		return // without a pod there are no facts about it
 	}
+	if a.stage == stageUnread {
+		a.Unknown = append(a.Unknown, "whether it is back from its restart: "+n.Instance.Why())
+	}
 	if !n.Ready.IsKnown() {
 		a.Unknown = append(a.Unknown, "its readiness: "+n.Ready.Why())
 	}
@@ -234,6 +237,8 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 		if a.State != StateStuck && a.State != StateRecovering && a.State != StateUnknown {
 			a.State, a.Detail = StateFailed, fmt.Sprintf("it was restarted %s ago and is not ready", rounded(s.At.Sub(r.At)))
 		}
+	case stageUnread:
+		a.Detail += "; it was restarted at " + clock(r.At) + ", and the roller does not wait for it"
 	case stageCatchingUp, stageStalled:
 		a.State, a.Detail = StateCatchingUp, amount(r.Left, "replica")+" left"
 		if rate, rest, ok := r.Rate(s.At); ok {

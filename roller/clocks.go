@@ -15,10 +15,10 @@ func (p *Progress) notAfter(now time.Time) {
 	for id, r := range p.Restarts {
 		if before := r.Before; before != nil {
 			b := *before
-			past(&b.At, &b.Ready, &b.Improved)
+			past(&b.At, &b.Ready, &b.Improved, &b.Unread)
 			r.Before = &b
 		}
-		past(&r.At, &r.Ready, &r.Improved)
+		past(&r.At, &r.Ready, &r.Improved, &r.Unread)
 		p.Restarts[id] = r
 	}
 	for id, a := range p.Alterations {

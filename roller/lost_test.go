@@ -215,3 +215,65 @@ func TestAQuorumWithoutItsNodes(t *testing.T) {
 	sc.Expect(sc.roll()).To(BeEmpty())
 	sc.Expect(sc.blocked(3)).To(ContainElement(roller.RuleQuorum))
 }
+
+// A Kubernetes cluster is lost while one of its nodes is restarted. Nobody knows what became of the node, and nobody can put it on hold:
+// after the patience, the roller goes on elsewhere, as it does without that restart, and the node stays unknown until it is read again.
+func TestAKubernetesClusterThatIsLostDuringARestart(t *testing.T) {
+	sc := voters(t, 3).current(0, 1, 2, 3, 4, 5, 6, 7)
+	sc.never(8)
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(8)))
+	const why = "cluster west can't be read"
+	sc.s.Unread = why
+	west := map[roller.NodeID]roller.Node{}
+	for _, id := range ids(6, 7, 8) {
+		n := sc.node(id)
+		west[id] = *n
+		*n = roller.Node{ID: id, Name: n.Name, Place: "west", Roles: controller, Instance: roller.Unknown[string](why),
+			Ready: roller.Unknown[bool](why), Stuck: roller.Unknown[string](why), Answers: roller.Known(false)}
+	}
+	for _, id := range ids(0, 1, 2, 3, 4, 5) {
+		sc.node(id).Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"})
+	}
+	sc.behind(6, 7, 8)
+	for range 299 {
+		sc.Expect(sc.step().Phase).To(Equal(roller.PhaseRolling))
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(8)), "it may only be a moment")
+	sc.Expect(sc.roll()).To(Equal(ids(8, 1, 2, 3, 4, 5, 0)))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseUnknown), "the roll ends, and says what is not known")
+	sc.Expect(sc.of(8).Unknown[0]).To(Equal("whether it is back from its restart: " + why))
+	sc.Expect(sc.of(8).Detail).To(ContainSubstring("it was restarted at 12:00:00 UTC, and the roller does not wait for it"))
+
+	// It is read again: the node that is not ready counts as it did.
+	sc.s.Unread = ""
+	for id, n := range west {
+		*sc.node(id) = n
+	}
+	sc.led(0)
+	sc.node(1).Revision = roller.Known(roller.Revision{Current: "old", Desired: "newer"})
+	sc.Expect(sc.step().Phase).To(Equal(roller.PhaseFailed))
+	sc.Expect(sc.blocked(1)).To(ContainElement(roller.RuleHalt))
+}
+
+// A node that failed halts the others also while its Kubernetes cluster can't be read for a moment, now and then.
+func TestANodeThatFailedAndIsNotReadForAMoment(t *testing.T) {
+	sc := voters(t, 3).current(0, 1, 2, 3, 4, 5, 6, 7)
+	sc.never(8)
+	sc.step()
+	sc.node(1).Revision = roller.Known(roller.Revision{Current: "old", Desired: "new"})
+	failed := *sc.node(8)
+	for range 1200 {
+		*sc.node(8), sc.s.Unread = failed, ""
+		if sc.s.At.Second() < 50 {
+			sc.s.Unread = "cluster west can't be read"
+			sc.node(8).Instance, sc.node(8).Ready = roller.Unknown[string]("x"), roller.Unknown[bool]("x")
+		}
+		sc.step()
+	}
+	for range 2 { // two looks with a long gap: in between, it may have been readable
+		sc.s.At = sc.s.At.Add(10 * time.Minute)
+		sc.Expect(sc.step().Actions).To(BeEmpty())
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(8)))
+}

@@ -31,7 +31,7 @@ type Progress struct {
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
 	Unled      time.Time            `json:"unled,omitzero"`
-	// Witnessed is when such evidence, or Waiting, was last checked: during a long gap, it may have ended and begun again.
+	// Witnessed is when such evidence, Waiting, or Restart.Unread was last checked: during a long gap, it may have ended and begun again.
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go down when it was made.
 	Shut []NodeID `json:"shut,omitempty"`
@@ -66,6 +66,8 @@ type Restart struct {
 	Left     int       `json:"left,omitempty"`
 	First    int       `json:"first,omitempty"`
 	Improved time.Time `json:"improved,omitzero"`
+	// Unread is since when the Kubernetes cluster of the node can't be read, so that nobody knows whether it is back; zero if it can.
+	Unread time.Time `json:"unread,omitzero"`
 	// Unclear is why it is unknown whether the API server accepted the deletion of the pod; empty if it is known.
 	Unclear string `json:"unclear,omitempty"`
 	// Before is the previous restart, if it was not complete when this one began: it is restored if this one turns out not to have begun.
@@ -262,10 +264,11 @@ const (
 	stageFailed           // it has not become ready within the patience
 	stageCatchingUp       // it is ready, and some replicas are not in sync, or it lags in the quorum
 	stageStalled          // the same, without progress for long
+	stageUnread           // its Kubernetes cluster has not been readable for the patience
 )
 
 // underWay reports whether the roller waits for it.
-func (s stage) underWay() bool { return s != stageNone && s != stageStalled }
+func (s stage) underWay() bool { return s != stageNone && s != stageStalled && s != stageUnread }
 
 // advance updates the progress with the facts of the snapshot.
 func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress, map[NodeID]stage) {
@@ -288,7 +291,10 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 				continue
 			}
 		}
+		r = p.reads(s, id, known)
 		switch {
+		case !known && !r.Unread.IsZero() && s.At.Sub(r.Unread) >= policy.Patience:
+			stages[id] = stageUnread
 		case !known:
 			stages[id] = stageStarting
 		case instance == r.Instance:
@@ -307,6 +313,19 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 		}
 	}
 	return p, stages
+}
+
+// reads notes since when the Kubernetes cluster of a restarted node can't be read. Its pod may also be unknown for another reason.
+func (p Progress) reads(s *Snapshot, id NodeID, known bool) Restart {
+	r := p.Restarts[id]
+	switch {
+	case known || s.Unread == "":
+		r.Unread = time.Time{}
+	case r.Unread.IsZero(), s.began().Sub(p.Witnessed) > unwatched: // in between, it may have been readable
+		r.Unread = s.At
+	}
+	p.Restarts[id] = r
+	return r
 }
 
 // back ends the restart of a node, whose new instance serves. If nobody looked when it came back, it is unknown how long it took.

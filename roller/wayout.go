@@ -113,7 +113,11 @@ func (r *round) witness() {
 
 // unwitnessed forgets when such evidence was last checked if there is none.
 func (p *Progress) unwitnessed() {
-	if len(p.Failing)+len(p.Waiting) == 0 && p.Leaderless.IsZero() {
+	unread := false
+	for _, r := range p.Restarts {
+		unread = unread || !r.Unread.IsZero()
+	}
+	if len(p.Failing)+len(p.Waiting) == 0 && p.Leaderless.IsZero() && !unread {
 		p.Witnessed = time.Time{}
 	}
 }

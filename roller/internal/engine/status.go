@@ -95,7 +95,8 @@ func Missing(d roller.Decision, unread string) string {
 		case a.Need == roller.NeedReconfiguration:
 			changes++
 		case isUnknown(a):
-			if unknown++; unknown == 1 {
+			_, restarted := d.Progress.Restarts[a.Node] // of all that may be unknown, what becomes of a restart matters most
+			if unknown++; unknown == 1 || restarted {
 				first = fmt.Sprintf(" (node %d: %s)", a.Node, fact(a))
 			}
 		case a.State != roller.StateReady || len(a.Blocks) > 0:

@@ -90,6 +90,7 @@ func stepKinds() []stepKind {
 		// Those that random histories add at the end (rarely).
 		{"distrust", 0, (*run).distrusts},
 		{"clog", 0, (*run).clogs},
+		{"doom", 0, (*run).dooms},
 	}
 }
 

@@ -80,7 +80,7 @@ func (o *oracle) truth() truth {
 		if n.pod != podReady {
 			since = n.readyAt
 		}
-		t.held[n.ID] = n.hold && !since.IsZero() && o.w.now.Sub(since) >= o.w.policy.Patience
+		t.held[n.ID] = n.hold && !o.w.unreadable(n) && !since.IsZero() && o.w.now.Sub(since) >= o.w.policy.Patience
 		for i := range q.Voters {
 			if q.Voters[i].ID == n.ID && (going || !n.votes()) {
 				q.Voters[i].LastCaughtUp = -1

@@ -29,7 +29,7 @@ func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 		fresh := slices.Contains(chosen, n) && o.serves(n)
 		givenUp := onlyBrokers && n.Roles.Controller && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience
 		held := n.hold && o.w.now.Sub(o.lastEnd[n.ID]) >= o.policy.Patience // the user takes care of it
-		if n.Roles.Broker && (n.ours && !givenUp && !held && !o.stranded(n) || fresh) {
+		if n.Roles.Broker && (n.ours && !givenUp && !held && !o.stranded(n) && !o.unread(n) || fresh) {
 			down = append(down, n)
 			anew = anew || fresh
 		}
@@ -40,6 +40,12 @@ func (o *oracle) downBrokers(chosen []*node) (down []*node, anew bool) {
 // stranded reports whether the node's pod should have ended long ago: its machine is lost, and nobody waits for it.
 func (o *oracle) stranded(n *node) bool {
 	return n.pod == podStopping && o.w.now.Sub(n.overdue()) >= o.policy.Patience
+}
+
+// unread reports whether the roller has not been able to read the node's Kubernetes cluster for the patience: nobody waits for the node.
+func (o *oracle) unread(n *node) bool {
+	since, dark := o.w.dark[n.Place]
+	return dark && o.w.now.Sub(since) >= o.w.policy.Patience
 }
 
 // racks checks the policy's limit by rack.

@@ -127,7 +127,7 @@ func (o *oracle) quorum(n *node, a roller.Action, now truth) (raced bool) {
 	}
 	for _, other := range o.w.nodes {
 		stays := other.pod == podStuck || other.hold
-		lost := stays && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience || o.stranded(other) // no rule waits for it
+		lost := stays && o.w.now.Sub(o.lastEnd[other.ID]) >= o.policy.Patience || o.stranded(other) || o.unread(other) // no rule waits for it
 		if other != n && other.Roles.Controller && other.ours && !lost {
 			o.fail("voters %d and %d are down at once because of us", other.ID, n.ID)
 		}

@@ -21,11 +21,22 @@ func (w *world) places() []string {
 // unreadable reports whether the roller can't read the node's Kubernetes cluster.
 func (w *world) unreadable(n *node) bool { return w.lost[n.Place] || w.unread[n.Place] }
 
+// darkens notes since when the roller can't read a Kubernetes cluster.
+func (w *world) darkens(place string) {
+	switch _, noted := w.dark[place]; {
+	case !w.lost[place] && !w.unread[place]:
+		delete(w.dark, place)
+	case !noted:
+		w.dark[place] = w.now
+	}
+}
+
 // loses takes a whole Kubernetes cluster down, or brings it back. It never takes the only one down.
 func (r *run) loses(s Step) {
 	all := r.w.places()
 	place := all[s.Arg%len(all)]
 	switch {
+	case place == r.w.vanished:
 	case r.w.lost[place]:
 		r.w.restore(place)
 	case len(all) > 1:
@@ -35,6 +46,7 @@ func (r *run) loses(s Step) {
 
 func (w *world) lose(place string) {
 	w.lost[place] = true
+	w.darkens(place)
 	w.tell("Kubernetes cluster %q is lost", place)
 	for _, n := range w.nodes {
 		if n.Place != place {
@@ -49,9 +61,30 @@ func (w *world) lose(place string) {
 	}
 }
 
+// none is the name of no Kubernetes cluster.
+const none = "none"
+
+// dooms lets a Kubernetes cluster be lost for good when the roller next restarts one of its nodes.
+func (r *run) dooms(s Step) {
+	all := r.w.places()
+	if len(all) > 2 && r.w.doomed == none && r.w.vanished == none {
+		r.w.doomed = all[s.Arg%len(all)]
+		r.w.tell("Kubernetes cluster %q will be lost with the next restart there", r.w.doomed)
+	}
+}
+
+// vanish loses the doomed Kubernetes cluster of a node that the roller restarts.
+func (w *world) vanish(n *node) {
+	if w.doomed == n.Place && !w.lost[n.Place] {
+		w.doomed, w.vanished = none, n.Place
+		w.lose(n.Place)
+	}
+}
+
 // restore brings a Kubernetes cluster back, and its nodes start again.
 func (w *world) restore(place string) {
 	delete(w.lost, place)
+	w.darkens(place)
 	w.tell("Kubernetes cluster %q is back", place)
 	for _, n := range w.nodes {
 		if n.Place == place && n.pod == podGone {
@@ -93,5 +126,6 @@ func (r *run) unreads(s Step) {
 	all := r.w.places()
 	place := all[s.Arg%len(all)]
 	r.w.unread[place] = !r.w.unread[place] && len(all) > 1
+	r.w.darkens(place)
 	r.w.tell("the roller can't read Kubernetes cluster %q: %t", place, r.w.unread[place])
 }

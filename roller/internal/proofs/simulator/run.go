@@ -230,6 +230,7 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		n.seen, n.seenUntil = &shown, r.w.after(r.stale)
 	}
 	r.w.end(n, true)
+	r.w.vanish(n)
 }
 
 // denied records that the API server did not delete a pod. lost: its answer does not arrive.
@@ -297,8 +298,11 @@ func (r *run) heal() {
 		w.trustAt = w.after(10 * time.Minute) // long enough to count as evidence
 	}
 	clear(w.unread)
+	maps.DeleteFunc(w.dark, func(place string, _ time.Time) bool { return !w.lost[place] })
 	for _, place := range slices.Sorted(maps.Keys(w.lost)) {
-		w.restore(place)
+		if place != w.vanished {
+			w.restore(place)
+		}
 	}
 	w.policy.Paused, w.policy.Closed = "", ""
 	w.tell("all gets well")
@@ -337,7 +341,7 @@ func (w *world) mend(n *node) {
 			n.voteAt = w.after(fetched)
 		}
 	}
-	if n.hold {
+	if n.hold || w.lost[n.Place] {
 		return
 	}
 	n.fate = fateWell
@@ -391,9 +395,12 @@ func (r *run) pace(quiet bool) time.Duration {
 	return max(grid, at.Sub(r.w.now).Truncate(grid)+grid)
 }
 
-// given reports whether a node is abandoned. The others are rolled all the same, but the roller does not finish.
+// gone reports whether a node does not come back.
+func (r *run) gone(n *node) bool { return n.abandoned || n.Place == r.w.vanished }
+
+// given reports whether a node is gone. The others are rolled all the same, but the roller does not finish.
 func (r *run) given() bool {
-	return slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.abandoned })
+	return slices.ContainsFunc(r.w.nodes, r.gone)
 }
 
 // keeps reports whether the API server does not delete a pod. The others are rolled all the same, but the roller does not finish.
@@ -404,7 +411,7 @@ func (r *run) keeps() bool {
 // rolled returns why the first node that is not rolled yet is not; empty if all are.
 func (r *run) rolled() string {
 	for _, n := range r.w.nodes {
-		if n.abandoned || n.kept || r.given() && r.excusedBy(n) != "" {
+		if r.gone(n) || n.kept || r.given() && r.excusedBy(n) != "" {
 			continue
 		}
 		if why := cmp.Or(r.configured(n), n.lacks()); why != "" {
@@ -441,7 +448,7 @@ func (r *run) excusedBy(n *node) string {
 	lost := 0
 	for _, v := range r.w.voters() {
 		wedged := v.wedged && v.Roles.Broker && KeepsData(t.topics, v.ID, t.down) != "" // its repair is forbidden
-		if v.abandoned || wedged {
+		if r.gone(v) || wedged {
 			lost++
 		}
 	}
@@ -450,8 +457,10 @@ func (r *run) excusedBy(n *node) string {
 		return "there is no quorum, and a voter that is needed for one is lost"
 	case n.Roles.Broker && why != "":
 		return why
-	case lost > 0 && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
+	case lost > 0 && r.w.vanished == none && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
 		return "a voter is lost"
+	case n.Roles.Controller && KeepsQuorum(t.quorum, n.ID, r.w.policy.QuorumFetchTimeout) != "":
+		return "a majority of the voters would be lost"
 	}
 	return KeepsLosses(t.topics, t.quorum, r.w.placed(), n.ID, t.down, t.held, r.w.policy.QuorumFetchTimeout)
 }

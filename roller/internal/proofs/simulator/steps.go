@@ -11,7 +11,7 @@ import (
 // apply carries out a step.
 func (r *run) apply(s Step) {
 	if r.w.byID[roller.NodeID(s.Node)] == nil && !slices.Contains([]string{"look", "pass", "pause", "limit", "stale", "revise", "delete",
-		"cancel", "expire", "wedge", "cut", "refuse", "distrust", "clog", "mum", "hide", "lose", "unread"}, s.Do) {
+		"cancel", "expire", "wedge", "cut", "refuse", "distrust", "clog", "doom", "mum", "hide", "lose", "unread"}, s.Do) {
 		return // shrinking removed the node
 	}
 	all := stepKinds()

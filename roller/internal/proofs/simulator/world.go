@@ -38,6 +38,10 @@ type world struct {
 	cutAt    time.Time
 	// lost are the Kubernetes clusters that are down. unread are those that the roller can't read.
 	lost, unread map[string]bool
+	// dark is since when the roller can't read a Kubernetes cluster.
+	dark map[string]time.Time
+	// doomed is the Kubernetes cluster that is lost when the roller next restarts one of its nodes, for good: vanished then.
+	doomed, vanished string
 	// refused: every node refuses the roller, and nobody else, since cutAt: the brokers do not accept its certificate.
 	refused bool
 	// distrusting: the roller rejects the certificate of every node, and nobody else does, since cutAt: a CA that only the roller checks has
@@ -140,8 +144,8 @@ const (
 )
 
 func newWorld(c Cluster, story *strings.Builder) *world {
-	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{}, forbidden: map[[2]int]bool{},
-		policy: c.Policy, old: c.Old, leader: -1, leaderless: began, revision: 1, story: story}
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{}, dark: map[string]time.Time{}, forbidden: map[[2]int]bool{},
+		policy: c.Policy, old: c.Old, doomed: none, vanished: none, leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
 		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1,
 			wanted: 1, config: first()}
