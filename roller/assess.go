@@ -368,7 +368,7 @@ func (a *Assessment) stateBlocks(s *Snapshot, n *Node, policy Policy) {
 		a.blockOverdue()
 	case a.stage == stageStarting && a.State == StateMissing, n.Terminating:
 		a.block(RuleUnderWay, "its pod is being replaced")
-	case a.State == StateUnready && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
+	case (a.State == StateUnready || a.guessed()) && !a.Down && s.At.Sub(n.ReadyChanged) < policy.Patience:
 		a.block(RulePatience, "it is not ready; the roller waits for it until %s", clock(n.ReadyChanged.Add(policy.Patience)))
 	}
 }

@@ -349,14 +349,19 @@ func (r Restart) watched(s *Snapshot, n *Node, policy Policy) bool {
 	return s.At.Sub(r.Improved) < policy.Stall
 }
 
-// since returns the time from which the roller waits for a restarted node: its restart or, if the new instance was ready in between,
-// perhaps unnoticed, the time at which it became unready.
+// since returns the time from which the roller waits for a restarted node: its restart, the creation of its new pod or, if that was ready in
+// between, perhaps unnoticed, the time at which it became unready. A container that is killed again and again renews nothing.
 func (r Restart) since(n *Node) time.Time {
-	if instance, known := n.Instance.Get(); known && instance != r.Instance && instance != "" && !n.Ready.Or(true) &&
-		n.ReadyChanged.After(r.At) {
-		return n.ReadyChanged
+	since := r.At
+	if instance, known := n.Instance.Get(); !known || instance == r.Instance || instance == "" || n.Ready.Or(true) {
+		return since
 	}
-	return r.At
+	for _, at := range []time.Time{n.Created, n.LastReady} {
+		if at.After(since) {
+			since = at
+		}
+	}
+	return since
 }
 
 // restartedFor adds reasons to those that a node was restarted for.

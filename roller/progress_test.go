@@ -63,6 +63,7 @@ func TestANodeThatCameBackUnseenAndCrashedIsWaitedForAnew(t *testing.T) {
 	n := sc.node(2)
 	n.Instance, n.Revision = roller.Known("second"), roller.Known(roller.Revision{Current: "new", Desired: "newer"})
 	sc.unready(3*time.Second, 2)
+	n.LastReady = n.ReadyChanged
 	d := roller.Step(&sc.s, stored, sc.policy)
 	sc.Expect(d.Actions).To(BeEmpty())
 	sc.Expect(d.Nodes[0].State).To(Equal(roller.StateRestarting))

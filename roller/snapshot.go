@@ -71,6 +71,10 @@ type Node struct {
 	// Ready is the readiness of the container of Kafka, and ReadyChanged when it last changed; the pod's creation if it was never ready.
 	Ready        Fact[bool] `json:"ready"`
 	ReadyChanged time.Time  `json:"readyChanged,omitzero"`
+	// Created is when the pod was created, and LastReady until when it was ready; zero if it never was, or still is. Unlike ReadyChanged,
+	// they do not change if the container is killed before it is ready.
+	Created   time.Time `json:"created,omitzero"`
+	LastReady time.Time `json:"lastReady,omitzero"`
 	// Stuck is the state that keeps the pod from running (CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
 	// like); empty if it is not stuck.
 	Stuck Fact[string] `json:"stuck"`

@@ -323,3 +323,29 @@ func TestAMissingPod(t *testing.T) {
 	sc.Expect(sc.roll()).To(Equal(ids(1)))
 	sc.Expect(sc.of(0).State).To(Equal(roller.StateMissing))
 }
+
+// A container that is killed again and again before it is ready does not renew the node's patience: the node has failed, and others are not
+// restarted into the same.
+func TestANodeThatIsKilledAgainAndAgainHasFailed(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3, 4, 5)
+	sc.policy.MaxUnavailable = 2
+	sc.never(0)
+	for range 240 {
+		sc.step()
+		sc.node(1).Ready = roller.Known(len(sc.restarts) < 2) // the second one is slow, so that the first one's patience ends meanwhile
+	}
+	for i := range 3600 {
+		if i%240 == 0 { // by a liveness probe, or the kernel
+			sc.node(0).ReadyChanged = sc.s.At
+		}
+		if i == 100 {
+			sc.node(1).Ready, sc.node(1).ReadyChanged = roller.Known(true), sc.s.At
+		}
+		sc.step()
+		if i > 100 {
+			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseFailed))
+		}
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(0, 1)))
+	sc.Expect(sc.blocked(5)).To(ContainElement(roller.RuleHalt))
+}

@@ -49,6 +49,24 @@ func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 	return kafka.Ready, since
 }
 
+// lastReady returns until when a pod was ready; zero if it never was, or is. The kubelet writes the condition Ready, as false, no later than
+// that the pod is initialized, and changes its time only when the pod becomes ready or stops being so.
+func lastReady(pod *corev1.Pod) time.Time {
+	var changed, initialized time.Time
+	for _, c := range pod.Status.Conditions {
+		switch {
+		case c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue:
+			changed = c.LastTransitionTime.Time
+		case c.Type == corev1.PodInitialized:
+			initialized = c.LastTransitionTime.Time
+		}
+	}
+	if initialized.IsZero() || !changed.After(initialized) {
+		return time.Time{}
+	}
+	return changed
+}
+
 // kafkaStatus returns the status of Kafka's container; nil if the pod has none.
 func kafkaStatus(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {

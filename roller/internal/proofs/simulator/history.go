@@ -91,6 +91,7 @@ func stepKinds() []stepKind {
 		{"distrust", 0, (*run).distrusts},
 		{"clog", 0, (*run).clogs},
 		{"doom", 0, (*run).dooms},
+		{"kill", 0, (*run).kills},
 	}
 }
 

@@ -109,6 +109,7 @@ func (w *world) seen(n *node) roller.Node {
 		old := *n.seen
 		seen.Instance, seen.Terminating, seen.Ready, seen.ReadyChanged, seen.Stuck = old.Instance, old.Terminating, old.Ready,
 			old.ReadyChanged, old.Stuck
+		seen.Created, seen.LastReady = old.Created, old.LastReady
 		seen.Revision = roller.Known(roller.Revision{Current: old.Revision.Or(roller.Revision{}).Current, Desired: strconv.Itoa(n.wanted)})
 	}
 	return seen
@@ -120,6 +121,7 @@ func (w *world) look(n *node) roller.Node {
 		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
 		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted, Overdue: n.overdue(),
 		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""),
+		Created: n.createdAt, LastReady: n.lastReady,
 		Recovery: roller.Known[*roller.Recovery](nil),
 		Answers:  roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
 		Revision: roller.Known(roller.Revision{Current: strconv.Itoa(n.revision), Desired: strconv.Itoa(n.wanted)}),
@@ -129,6 +131,9 @@ func (w *world) look(n *node) roller.Node {
 		if w.cut || w.refused || w.distrusting {
 			seen.Silent = w.cutAt
 		}
+	}
+	if n.pod == podReady || n.pod == podStopping && n.wasReady {
+		seen.LastReady = time.Time{}
 	}
 	switch n.pod {
 	case podStuck:

@@ -51,7 +51,18 @@ func (o *oracle) halt(n *node) {
 			r.Current == r.Desired && o.serves(n) {
 			o.fail("node %d is restarted although node %d is stuck and up to date", n.ID, other.ID)
 		}
+		if c := o.w.byID[other.ID]; c != n && o.failed(c, other) && c.Roles.Controller == n.Roles.Controller && o.serves(n) {
+			o.fail("node %d is restarted although node %d has not become ready since its restart", n.ID, other.ID)
+		}
 	}
+}
+
+// failed reports whether a node that is killed again and again has had the patience since its restart, and nothing excuses the roller: the
+// node is seen, up to date and not on hold, and no cluster is lost.
+func (o *oracle) failed(c *node, seen *roller.Node) bool {
+	known := seen.Instance.Or("") != "" && seen.Ready.IsKnown() && seen.Stuck.IsKnown() && c.seen == nil
+	return c.killed && c.ours && c.pod == podStarting && known && seen.Hold == "" && len(o.reasons(seen)) == 0 && c.config.illegal() < 0 &&
+		o.evidence.leaderless.IsZero() && len(o.seen.Unread) == 0 && o.w.now.Sub(c.createdAt) >= o.policy.Patience
 }
 
 // order checks that controllers precede brokers, that the active one is last, and that both wait up to patience for a controller that can't

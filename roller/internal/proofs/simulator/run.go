@@ -344,7 +344,7 @@ func (w *world) mend(n *node) {
 	if n.hold || w.lost[n.Place] {
 		return
 	}
-	n.fate = fateWell
+	n.fate, n.killed = fateWell, false
 	if n.pod == podStuck || n.pod == podStarting && n.next.IsZero() {
 		w.start(n)
 	}

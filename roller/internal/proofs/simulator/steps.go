@@ -92,7 +92,7 @@ func (w *world) unhang(n *node) {
 	}
 	n.silent = time.Time{}
 	if n.pod == podReady && n.Roles.Broker && !n.up {
-		n.pod, n.next, n.readyAt = podStarting, w.after(retry), w.now // it registers again
+		n.pod, n.next, n.readyAt, n.lastReady = podStarting, w.after(retry), w.now, w.now // it registers again
 	}
 	w.tell("node %d answers again", n.ID)
 }
@@ -356,6 +356,12 @@ func (r *run) clogs(s Step) {
 	if r.node(s) != nil {
 		r.abandons(s)
 	}
+}
+
+// kills lets something kill the container of a node again and again before it is ready, from its next start on.
+func (r *run) kills(s Step) {
+	r.node(s).killed = true
+	r.w.tell("node %d will be killed again and again", s.Node)
 }
 
 // open ends that a node refuses the roller.

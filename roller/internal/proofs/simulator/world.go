@@ -80,6 +80,8 @@ type node struct {
 	pod     podState
 	next    time.Time // when the pod's state changes; zero: not by itself
 	readyAt time.Time // when its readiness last changed
+	// createdAt is when the pod was created, and lastReady until when it was ready; zero if it never was.
+	createdAt, lastReady time.Time
 	// wasReady: the stopping pod was ready, and stays ready until it has stopped.
 	wasReady bool
 	// process: Kafka runs, so that a controller votes. up: the broker is registered, so that its replicas can be in sync.
@@ -100,6 +102,7 @@ type node struct {
 	voteAt    time.Time
 	lags      bool // cut off from the leader, so it does not catch up
 	fate      fate // of the next start
+	killed    bool // something kills its container again and again, before it is ready
 
 	revision, wanted int
 	request          string // the mark of a requested restart
@@ -270,11 +273,16 @@ func (w *world) proceed(n *node) {
 		n.pod, n.next = podGone, w.after(replacement)
 	case podGone:
 		n.made++
+		n.createdAt, n.lastReady = w.now, time.Time{}
 		if !n.sticky {
 			n.revision, n.request = n.wanted, ""
 		}
 		w.start(n)
 	case podStarting, podRecovering:
+		if n.killed {
+			w.start(n)
+			break
+		}
 		w.started(n)
 	}
 	w.tell("pod of node %d is %s", n.ID, n)
@@ -290,6 +298,10 @@ func (w *world) start(n *node) {
 	}
 	if n.spoilt = n.config.illegal() >= 0; n.spoilt {
 		n.pod, n.next = podStuck, time.Time{}
+		return
+	}
+	if n.killed {
+		n.next = w.after(4 * time.Minute)
 		return
 	}
 	switch fate := n.fate; fate {
@@ -326,6 +338,9 @@ func (w *world) started(n *node) {
 // stopped ends a run of Kafka. The controller learns of a clean stop at once.
 func (w *world) stopped(n *node, clean bool) {
 	wasUp := n.up
+	if n.pod == podReady {
+		n.lastReady = w.now
+	}
 	n.process, n.up = false, false
 	n.catchAt, n.voteAt = time.Time{}, time.Time{}
 	n.readyAt = w.now

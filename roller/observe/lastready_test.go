@@ -1,0 +1,39 @@
+package observe_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kafka-operators/kafka-operators/roller/observe"
+)
+
+// A pod was ready if its condition Ready changed after it was initialized, however often its container was started since.
+func TestUntilWhenAPodWasReady(t *testing.T) {
+	at := func(minutes int) metav1.Time { return metav1.NewTime(time.Unix(int64(60*minutes), 0)) }
+	for name, c := range map[string]struct {
+		ready   corev1.ConditionStatus
+		changed int
+		want    time.Time
+	}{
+		"never, and killed twice": {corev1.ConditionFalse, 10, time.Time{}},
+		"in between":              {corev1.ConditionFalse, 15, at(15).Time},
+		"now":                     {corev1.ConditionTrue, 15, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(0)
+			p.CreationTimestamp = at(9)
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: c.ready, LastTransitionTime: at(c.changed)},
+				{Type: corev1.PodInitialized, Status: corev1.ConditionTrue, LastTransitionTime: at(11)}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka", Ready: c.ready == corev1.ConditionTrue, RestartCount: 2,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(20)}}}}
+			s := observe.Assemble(observe.Seen{At: at(30).Time, Places: []observe.Place{{Pods: []corev1.Pod{p}}}})
+			g := NewWithT(t)
+			g.Expect(s.Nodes[0].Created).To(Equal(at(9).Time))
+			g.Expect(s.Nodes[0].LastReady).To(Equal(c.want))
+		})
+	}
+}
