@@ -4,6 +4,7 @@ import (
 	"flag"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -20,7 +21,7 @@ func TestDocumentationIsUpToDate(t *testing.T) {
 }
 
 func TestSettingsAcceptWhatTheyRecommend(t *testing.T) {
-	settingstest.CheckAdvice(t, new(Options).table(), "kubeconfig", "roller", "metricsConfig")
+	settingstest.CheckAdvice(t, new(Options).table(), "kubeconfig", "roller", "metricsConfig", "version=image")
 }
 
 func parse(t *testing.T, variables map[string]string) (Options, error) {
@@ -86,9 +87,29 @@ func TestValuesThatMeanSomethingElse(t *testing.T) {
 		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "kafka/", "not the name of a Kubernetes object"},
 		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "a/b/c", "not the name of a Kubernetes object"},
 		{"STRIMZI_ROLLER_SERVICE_ACCOUNT", "My/roller", "not the name of a namespace: My"},
+		{"STRIMZI_JMX_EXPORTER_IMAGE", "Nothing", "not an image: Nothing; use a reference such as registry.example.com/team/image:1.0"},
+		{"STRIMZI_JMX_EXPORTER_IMAGE", "a b", "not an image: a b"},
+		{"STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", "mirror/Topic-Operator:1", "not an image: mirror/Topic-Operator:1"},
+		{"STRIMZI_DEFAULT_TOPIC_OPERATOR_IMAGE", "https://mirror/topic-operator", "not an image: https://"},
+		{"STRIMZI_KAFKA_IMAGES", "4.3.1=Kafka", "not an image: Kafka"},
+		{"STRIMZI_KAFKA_IMAGES", "v4.3.1=kafka", "not a version of Kafka: v4.3.1"},
+		{"STRIMZI_KAFKA_IMAGES", "4.3.1=a 4.3.0=b 4.3.1=c", "two images for 4.3.1; list each version once"},
 	} {
 		_, err := parse(t, map[string]string{c.variable: c.value})
 		NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring(c.variable), ContainSubstring(c.want))), "%s=%q", c.variable, c.value)
+	}
+}
+
+func TestImages(t *testing.T) {
+	for value, want := range map[string]string{
+		"own": OwnImage, "Own": OwnImage, " NONE\n": NoImage, "a\n": "a", "localhost:5000/a_b/c--d:V1.0-X": "localhost:5000/a_b/c--d:V1.0-X",
+		"Registry.Example.com/a:1": "Registry.Example.com/a:1", "[::1]:5000/a": "[::1]:5000/a",
+		"a/b@sha256:" + strings.Repeat("0a", 32): "a/b@sha256:" + strings.Repeat("0a", 32),
+		"a:1@sha256:" + strings.Repeat("0a", 32): "a:1@sha256:" + strings.Repeat("0a", 32),
+	} {
+		o, err := parse(t, map[string]string{"STRIMZI_JMX_EXPORTER_IMAGE": value})
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), value)
+		NewWithT(t).Expect(o.ExporterImage).To(Equal(want), value)
 	}
 }
 

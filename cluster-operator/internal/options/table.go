@@ -49,9 +49,9 @@ func (o *Options) imageSettings() []settings.Setting {
 				"starts with the latest. " +
 				"A changed image alone does not restart nodes."},
 		{Env: envTopicOperatorImage, Default: "kafka-operators/topic-operator:" + build.Release,
-			Parse: settings.Into(&o.TopicOperatorImage, settings.Text),
+			Parse: settings.Into(&o.TopicOperatorImage, image),
 			Doc:   "The image of topic operators (`.spec.entityOperator.topicOperator`)."},
-		{Env: "STRIMZI_JMX_EXPORTER_IMAGE", Default: OwnImage, Added: true, Parse: settings.Into(&o.ExporterImage, settings.Text),
+		{Env: "STRIMZI_JMX_EXPORTER_IMAGE", Default: OwnImage, Added: true, Parse: settings.Into(&o.ExporterImage, exporterImage),
 			Doc: "The image with the JMX exporter for nodes of Kafkas with `metricsConfig`. `own` is the image of the operator's own " +
 				"pod; `none` disables the exporter."},
 		{Env: "STRIMZI_IMAGE_PULL_POLICY", DefaultDoc: "Kubernetes'",

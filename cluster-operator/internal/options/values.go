@@ -1,25 +1,60 @@
 package options
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
 
+// reference is the form of an image: a registry, a path in lower case, a tag and a digest. A kubelet rejects anything else.
+var reference = regexp.MustCompile(`^([A-Za-z0-9.:\[\]-]+/)?[a-z0-9]+([._-]+[a-z0-9]+)*(/[a-z0-9]+([._-]+[a-z0-9]+)*)*` +
+	`(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@[A-Za-z0-9+._-]+:[0-9a-fA-F]{32,})?$`)
+
+// image reads the reference of an image.
+func image(text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if !reference.MatchString(text) {
+		return "", settings.Invalid("not an image: "+text, "use a reference such as registry.example.com/team/image:1.0")
+	}
+	return text, nil
+}
+
+// exporterImage reads an image, OwnImage or NoImage.
+func exporterImage(text string) (string, error) {
+	for _, word := range []string{OwnImage, NoImage} {
+		if strings.EqualFold(strings.TrimSpace(text), word) {
+			return word, nil
+		}
+	}
+	return image(text)
+}
+
+// version is how a version of Kafka begins.
+var version = regexp.MustCompile(`^[0-9]+\.[0-9]+`)
+
 // images reads STRIMZI_KAFKA_IMAGES: version=image, separated by white space.
 func images(text string) (map[string]string, error) {
+	const remedy = "use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1"
 	all := map[string]string{}
 	for _, entry := range strings.Fields(text) {
-		version, image, found := strings.Cut(entry, "=")
-		if !found || version == "" || image == "" {
-			return nil, fmt.Errorf("%q is not version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1", entry)
+		key, value, found := strings.Cut(entry, "=")
+		switch {
+		case !found || key == "" || value == "":
+			return nil, settings.Invalid(entry+" is not version=image", remedy)
+		case !version.MatchString(key):
+			return nil, settings.Invalid("not a version of Kafka: "+key, remedy)
+		case all[key] != "":
+			return nil, settings.Invalid("two images for "+key, "list each version once")
 		}
-		all[version] = image
+		checked, err := image(value)
+		if err != nil {
+			return nil, err
+		}
+		all[key] = checked
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("the image is missing: use version=image, such as 4.3.1=docker.io/apache/kafka:4.3.1")
+		return nil, settings.Invalid("the image is missing", remedy)
 	}
 	return all, nil
 }
