@@ -94,6 +94,7 @@ func TestValuesThatMeanSomethingElse(t *testing.T) {
 		{"STRIMZI_KAFKA_IMAGES", "4.3.1=Kafka", "not an image: Kafka"},
 		{"STRIMZI_KAFKA_IMAGES", "v4.3.1=kafka", "not a version of Kafka: v4.3.1"},
 		{"STRIMZI_KAFKA_IMAGES", "4.3.1=a 4.3.0=b 4.3.1=c", "two images for 4.3.1; list each version once"},
+		{"STRIMZI_IMAGE_PULL_SECRETS", "regcred,My_Secret", "not the name of a Kubernetes object"},
 	} {
 		_, err := parse(t, map[string]string{c.variable: c.value})
 		NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring(c.variable), ContainSubstring(c.want))), "%s=%q", c.variable, c.value)
@@ -110,6 +111,14 @@ func TestImages(t *testing.T) {
 		o, err := parse(t, map[string]string{"STRIMZI_JMX_EXPORTER_IMAGE": value})
 		NewWithT(t).Expect(err).NotTo(HaveOccurred(), value)
 		NewWithT(t).Expect(o.ExporterImage).To(Equal(want), value)
+	}
+}
+
+func TestPullSecretsOverSeveralLines(t *testing.T) {
+	for value, want := range map[string][]string{"regcred\n": {"regcred"}, "a\nb\n": {"a", "b"}, "a, b": {"a", "b"}, "a\tb a,": {"a", "b"}} {
+		o, err := parse(t, map[string]string{"STRIMZI_IMAGE_PULL_SECRETS": value})
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), value)
+		NewWithT(t).Expect(o.PullSecrets).To(Equal(want), "%q", value)
 	}
 }
 

@@ -57,7 +57,7 @@ func (o *Options) imageSettings() []settings.Setting {
 		{Env: "STRIMZI_IMAGE_PULL_POLICY", DefaultDoc: "Kubernetes'",
 			Parse: settings.Into(&o.PullPolicy, settings.Choice("pull policy", corev1.PullAlways, corev1.PullIfNotPresent, corev1.PullNever)),
 			Doc:   "The pull policy of all containers."},
-		{Env: "STRIMZI_IMAGE_PULL_SECRETS", DefaultDoc: "none", Parse: settings.Into(&o.PullSecrets, list),
+		{Env: "STRIMZI_IMAGE_PULL_SECRETS", DefaultDoc: "none", Parse: settings.Into(&o.PullSecrets, pullSecrets),
 			Doc: "The image pull Secrets, separated by commas, of pods whose template has none."},
 	}
 }

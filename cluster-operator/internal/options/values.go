@@ -2,7 +2,9 @@ package options
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kafka-operators/kafka-operators/operator/settings"
 )
@@ -86,8 +88,18 @@ func rollerAccount(text string) (string, error) {
 	return namespace + "/" + name, err
 }
 
-func list(text string) ([]string, error) {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }), nil
+// pullSecrets reads names of Secrets, separated by commas or white space. Kubernetes allows each name once in a pod.
+func pullSecrets(text string) ([]string, error) {
+	var names []string
+	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		if _, err := settings.Name(name); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // restricted reads the name of a Pod Security Standard, in upper or lower case, or of Strimzi's class for it.
