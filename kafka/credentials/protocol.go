@@ -21,7 +21,7 @@ func (p SecurityProtocol) SASL() bool { return p == ProtocolSASLPlaintext || p =
 
 // ParseProtocol parses a protocol in upper or lower case. The empty text is the empty protocol, which callers derive.
 func ParseProtocol(text string) (SecurityProtocol, error) {
-	switch p := SecurityProtocol(strings.ToUpper(text)); p {
+	switch p := SecurityProtocol(strings.ToUpper(strings.TrimSpace(text))); p {
 	case "", ProtocolPlaintext, ProtocolSSL, ProtocolSASLPlaintext, ProtocolSASLSSL:
 		return p, nil
 	}

@@ -60,7 +60,7 @@ func TestLabelsThatAreNotCopied(t *testing.T) {
 			g.Expect(o.ExcludedLabels(key)).To(Equal(excluded), "%s: %s", pattern, key)
 		}
 	}
-	o, err := parse(t, map[string]string{"STRIMZI_LABELS_EXCLUSION_PATTERN": "team|cost"})
+	o, err := parse(t, map[string]string{"STRIMZI_LABELS_EXCLUSION_PATTERN": " team|cost\n"})
 	g.Expect(err).NotTo(HaveOccurred())
 	for key, excluded := range map[string]bool{"team": true, "cost": true, "teams": false, "my-team": false} {
 		g.Expect(o.ExcludedLabels(key)).To(Equal(excluded), "a pattern is for a whole key: %s", key)
@@ -95,6 +95,12 @@ func TestValuesThatMeanSomethingElse(t *testing.T) {
 		{"STRIMZI_KAFKA_IMAGES", "v4.3.1=kafka", "not a version of Kafka: v4.3.1"},
 		{"STRIMZI_KAFKA_IMAGES", "4.3.1=a 4.3.0=b 4.3.1=c", "two images for 4.3.1; list each version once"},
 		{"STRIMZI_IMAGE_PULL_SECRETS", "regcred,My_Secret", "not the name of a Kubernetes object"},
+		{"STRIMZI_LABELS_EXCLUSION_PATTERN", "(", "missing closing"},
+		{"KUBERNETES_SERVICE_DNS_DOMAIN", "cluster.local.", "not a DNS domain"},
+		{"KUBERNETES_SERVICE_DNS_DOMAIN", ".cluster.local", "not a DNS domain"},
+		{"STRIMZI_OPERATOR_NAMESPACE", "My NS", "not the name of a namespace: My NS"},
+		{"STRIMZI_REMOTE_KUBE_CONFIG_MAP", "Bad Name", "not the name of a Kubernetes object"},
+		{"STRIMZI_STRETCH_NETWORK_CONFIG_MAP", "Bad Name", "not the name of a Kubernetes object"},
 	} {
 		_, err := parse(t, map[string]string{c.variable: c.value})
 		NewWithT(t).Expect(err).To(MatchError(And(ContainSubstring(c.variable), ContainSubstring(c.want))), "%s=%q", c.variable, c.value)

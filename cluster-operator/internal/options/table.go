@@ -77,7 +77,7 @@ func (o *Options) made() []settings.Setting {
 		{Env: "STRIMZI_ROLLER_SERVICE_ACCOUNT", Default: ownRoller, Added: true, Parse: settings.Into(&o.RollerAccount, rollerAccount),
 			Doc: "The ServiceAccount of the roller, as `namespace/name`, which gets a Role for each Kafka. NetworkPolicies admit the roller from " +
 				"that namespace. `own` is `roller` in the operator's own namespace; `none` creates no Roles."},
-		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Text),
+		{Env: "STRIMZI_OPERATOR_NAMESPACE", DefaultDoc: "the operator's own", Parse: settings.Into(&o.OperatorNamespace, settings.Namespace),
 			Doc: "The namespace of the operator's pods, for NetworkPolicies. The operator's Lease is there, too, here and in remote clusters, " +
 				"and what the settings of stretched Kafkas name."},
 		{Env: "STRIMZI_OPERATOR_NAMESPACE_LABELS", DefaultDoc: "none", Parse: settings.Into(&o.OperatorLabels, settings.ParseSelector),
@@ -87,7 +87,7 @@ func (o *Options) made() []settings.Setting {
 			Parse: settings.Into(&o.ExcludedLabels, pattern),
 			Doc: "A regular expression (RE2): labels of Kafka and KafkaNodePool objects whose whole key it matches are not copied to the created " +
 				"objects."},
-		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, settings.Text),
+		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, domain),
 			Doc: "The DNS domain of the Kubernetes cluster."},
 	}
 }
@@ -110,7 +110,7 @@ func (o *Options) stretch() []settings.Setting {
 			Doc: "The other Kubernetes clusters: a line `<id>.url=<address of the API server>` and a line `<id>.secret=<name>` for each. The " +
 				"Secret is in the operator's namespace and has a kubeconfig under the key `kubeconfig`; the operator reloads a changed one " +
 				"immediately."},
-		{Env: envRemotesFrom, DefaultDoc: "none", Added: true, Parse: settings.Into(&o.Stretch.RemotesFrom, settings.Text),
+		{Env: envRemotesFrom, DefaultDoc: "none", Added: true, Parse: settings.Into(&o.Stretch.RemotesFrom, settings.Name),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the operator's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
 		{Env: envProvider, DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Provider, settings.Text),
@@ -121,7 +121,7 @@ func (o *Options) stretch() []settings.Setting {
 			Doc: "The path of network provider programs: files, and directories followed by `/*`, separated by colons. It may contain a " +
 				"directory that is " +
 				"empty."},
-		{Env: "STRIMZI_STRETCH_NETWORK_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Settings, settings.Text),
+		{Env: "STRIMZI_STRETCH_NETWORK_CONFIG_MAP", DefaultDoc: "none", Parse: settings.Into(&o.Stretch.Settings, settings.Name),
 			Doc: "A ConfigMap in the operator's namespace with the provider's settings. Changes take effect without a restart; wrong settings " +
 				"are refused, and the earlier ones stay in use."},
 	}

@@ -115,8 +115,17 @@ func restricted(text string) (bool, error) {
 	return false, settings.Invalid("unknown provider: "+text, "use baseline or restricted; custom classes are not supported")
 }
 
+// domain reads a DNS domain, the end of host names in certificates and in what nodes advertise.
+func domain(text string) (string, error) {
+	text, err := settings.Name(text)
+	if err != nil {
+		return "", settings.Invalid("not a DNS domain", "use lower-case letters, digits, - and ., with no dot at either end, such as cluster.local")
+	}
+	return text, nil
+}
+
 func pattern(text string) (func(string) bool, error) {
-	if text == "" {
+	if text = strings.TrimSpace(text); text == "" {
 		return nil, nil
 	}
 	// Strimzi's own default looks ahead, which RE2 does not; app.kubernetes.io/part-of is never copied here anyway.

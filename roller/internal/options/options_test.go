@@ -106,6 +106,7 @@ func TestWrongSettings(t *testing.T) {
 		{"STRIMZI_ROLLER_MAX_LEADER_SHARE", "50%", `STRIMZI_ROLLER_MAX_LEADER_SHARE="50%"`},
 		{"STRIMZI_MAINTENANCE_TIME_WINDOWS", "* * * *", `"* * * *" has 4 fields`},
 		{"STRIMZI_SASL_ENABLED", "yes", `STRIMZI_SASL_ENABLED="yes": neither true nor false`},
+		{"STRIMZI_REMOTE_KUBE_CONFIG_MAP", "Bad Name", `STRIMZI_REMOTE_KUBE_CONFIG_MAP="Bad Name": not the name of a Kubernetes object`},
 		{"STRIMZI_LOG_LEVEL", "loud", `STRIMZI_LOG_LEVEL="loud"`},
 	} {
 		t.Run(c.env+"="+c.value, func(t *testing.T) {

@@ -131,7 +131,7 @@ func (d *draft) stretch() []settings.Setting {
 		{Env: "STRIMZI_REMOTE_KUBE_CONFIG", DefaultDoc: "none", Parse: settings.Into(&d.Remotes, clusters.ParseRemotes),
 			Doc: "Further Kubernetes clusters with nodes of the same Kafka cluster: a line `<id>.url=<address of the API server>` and a line " +
 				"`<id>.secret=<name of a Secret with a kubeconfig>` for each."},
-		{Env: "STRIMZI_REMOTE_KUBE_CONFIG_MAP", Added: true, DefaultDoc: "none", Parse: settings.Into(&d.RemotesFrom, settings.Text),
+		{Env: "STRIMZI_REMOTE_KUBE_CONFIG_MAP", Added: true, DefaultDoc: "none", Parse: settings.Into(&d.RemotesFrom, settings.Name),
 			Doc: "Instead of `STRIMZI_REMOTE_KUBE_CONFIG`: a ConfigMap in the roller's namespace that holds the same text under the key " +
 				"`clusters`. Kubernetes clusters join and leave when it changes, without a restart."},
 		{Env: envCentral, DefaultDoc: "none", Parse: settings.Into(&d.Central, clusters.ParseID),

@@ -37,7 +37,7 @@ var settingCases = map[string]struct {
 		[]string{"a", ":1", "a:0", "a:65536", "a:b", "a:1;b:1", "::1:9092", ","}},
 	"STRIMZI_CLIENT_ID": {nil, nil, map[string]any{"me": nil}, nil},
 	"STRIMZI_SECURITY_PROTOCOL": {func(o Options) any { return o.Kafka.Protocol }, credentials.ProtocolPlaintext,
-		map[string]any{"SSL": credentials.ProtocolSSL, "plaintext": credentials.ProtocolPlaintext},
+		map[string]any{"SSL": credentials.ProtocolSSL, " Ssl\n": credentials.ProtocolSSL, "plaintext": credentials.ProtocolPlaintext},
 		[]string{"TLS", "SASL_SSL", "SASL_PLAINTEXT"}},
 	"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": {func(o Options) any { return o.Kafka.TLS.TrustSecret }, "", map[string]any{"ca.x-1": "ca.x-1"},
 		[]string{"A", "a/b"}},
