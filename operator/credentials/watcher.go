@@ -25,7 +25,7 @@ import (
 type Watcher struct {
 	client   kubernetes.Interface
 	settings credentials.Settings
-	apply    func(kafka.Config)
+	apply    func(kafka.Config) error
 	log      *slog.Logger
 
 	// last is the material of the current configuration; nil before Load.
@@ -34,8 +34,9 @@ type Watcher struct {
 	problem string
 }
 
-// NewWatcher returns a Watcher that calls apply with each new configuration, one call at a time. A call delays only the next call.
-func NewWatcher(client kubernetes.Interface, s credentials.Settings, apply func(kafka.Config), log *slog.Logger) *Watcher {
+// NewWatcher returns a Watcher that calls apply with each new configuration, one call at a time. A call delays only the next call. Where it
+// returns an error, the last configuration stays in use.
+func NewWatcher(client kubernetes.Interface, s credentials.Settings, apply func(kafka.Config) error, log *slog.Logger) *Watcher {
 	return &Watcher{client: client, settings: s, apply: apply, log: log}
 }
 
@@ -76,7 +77,9 @@ func (w *Watcher) Start(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.apply(config)
+		if err := w.apply(config); err != nil {
+			return err
+		}
 	}
 	// A buffer of one is sufficient: the receiver reads the current state of all Secrets.
 	changed := make(chan struct{}, 1)
@@ -153,6 +156,10 @@ func (w *Watcher) sync(stores map[string]cache.Store) {
 		}
 	}
 	m, err := read(w.settings, secrets)
+	changed := err == nil && m != *w.last
+	if changed {
+		err = w.apply(credentials.KafkaConfig(w.settings, m))
+	}
 	switch {
 	case err != nil:
 		if w.problem != err.Error() {
@@ -160,11 +167,10 @@ func (w *Watcher) sync(stores map[string]cache.Store) {
 		}
 		w.problem = err.Error()
 		return
-	case m != *w.last:
+	case changed:
 		w.log.Info("Applied the changed Secrets for Kafka", "secrets", w.settings.SecretNames(), "namespace",
 			w.settings.SecretNamespace)
 		w.last = &m
-		w.apply(credentials.KafkaConfig(w.settings, m))
 	case w.problem != "":
 		w.log.Info("Secrets for Kafka match the credentials in use again")
 	}

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -180,7 +181,7 @@ func followsSecrets(t *testing.T, c cluster) {
 	}
 	applied := make(chan kafka.Config, 10)
 	log := &journal{lines: make(chan string, 100)}
-	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) { applied <- config },
+	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) error { applied <- config; return nil },
 		slog.New(slog.NewTextHandler(log, nil)))
 	if w.NeedLeaderElection() {
 		t.Error("standby replicas would not follow the Secrets")
@@ -253,7 +254,7 @@ func TestLoadDoesNotApply(t *testing.T) {
 		}
 	}
 	applied := make(chan kafka.Config, 10)
-	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) { applied <- config }, slog.New(slog.DiscardHandler))
+	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) error { applied <- config; return nil }, slog.New(slog.DiscardHandler))
 	loaded, err := w.Load(t.Context())
 	if err != nil || loaded.SASL.Password != "1" {
 		t.Fatalf("%+v, %v", loaded, err)
@@ -278,6 +279,46 @@ func TestLoadDoesNotApply(t *testing.T) {
 	}
 }
 
+// TestSecretsThatTheClientRefuses checks that the log tells of what was applied, and of that alone.
+func TestSecretsThatTheClientRefuses(t *testing.T) {
+	c := fakeCluster(t)
+	ca, _ := pair(t, "ca")
+	secrets := c.admin.CoreV1().Secrets("kafka")
+	for _, s := range []*corev1.Secret{secret("ca", "ca.crt", string(ca)), secret("login", "username", "alice", "password", "1")} {
+		if _, err := secrets.Create(t.Context(), s, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := &journal{lines: make(chan string, 100)}
+	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) error {
+		if config.SASL.Password == "2" {
+			return errors.New("the client refuses it")
+		}
+		log.lines <- "applied " + config.SASL.Password
+		return nil
+	}, slog.New(slog.NewTextHandler(log, nil)))
+	if _, err := w.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = w.Start(t.Context()) }()
+	c.watched(2)
+	change := func(password string) {
+		t.Helper()
+		if _, err := secrets.Update(t.Context(), secret("login", "username", "alice", "password", password), metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("2")
+	log.expect(t, "WARN", "the client refuses it")
+	change("1")
+	log.expect(t, "INFO", "match the credentials in use again")
+	change("3")
+	if line := receive(t, log.lines, "the new password"); line != "applied 3" {
+		t.Errorf("got %q before the new password was applied", line)
+	}
+	log.expect(t, "INFO", "Applied the changed Secrets for Kafka")
+}
+
 func TestNothingToFollow(t *testing.T) {
 	client := fake.NewClientset()
 	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
@@ -285,7 +326,7 @@ func TestNothingToFollow(t *testing.T) {
 		return false, nil, nil
 	})
 	applied := make(chan kafka.Config, 1)
-	w := NewWatcher(client, parse(t, nil), func(config kafka.Config) { applied <- config }, slog.New(slog.DiscardHandler))
+	w := NewWatcher(client, parse(t, nil), func(config kafka.Config) error { applied <- config; return nil }, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.Start(ctx) }()

@@ -87,13 +87,15 @@ func run(o Options) error {
 		return err
 	}
 	recorder := events.New(mgr.GetEventRecorder(name), events.DefaultLimits, func() {}) // give it to the reconcilers
-	connect := func(kafka.Config) {}                                                    // a changed Secret: give it to the Kafka client
+	connect := func(kafka.Config) error { return nil }                                  // a changed Secret: give it to the Kafka client
 	watcher := credentials.NewWatcher(kubernetes.NewForConfigOrDie(mgr.GetConfig()), o.Kafka.Result, connect, logging.Slog(mgr.GetLogger()))
 	config, err := watcher.Load(ctx) // what the Secrets hold now; make the Kafka client of it
+	if err == nil {
+		err = connect(config)
+	}
 	if err != nil {
 		return err
 	}
-	connect(config)
 	_ = probes // probes.AddHealthy("loop", ...), probes.AddReady("kafka", ...)
 	if err := errors.Join(mgr.Add(recorder), mgr.Add(watcher)); err != nil {
 		return err

@@ -120,15 +120,14 @@ func connect(ctx context.Context, mgr ctrl.Manager, o options.Options, m *metric
 		return nil, err
 	}
 	var admin *saramakafka.Admin
-	slogger := logging.Slog(log.WithName("credentials"))
-	watcher := credentials.NewWatcher(clientset, o.Kafka, func(c kafka.Config) {
+	watcher := credentials.NewWatcher(clientset, o.Kafka, func(c kafka.Config) error {
 		c.ObserveRequest = m.Requested
 		if err := admin.Reconfigure(c); err != nil {
-			slogger.Error("Failed to apply the changed Secrets for Kafka; the last valid ones stay in use", "error", err)
-			return
+			return err
 		}
 		changed.notify()
-	}, slogger)
+		return nil
+	}, logging.Slog(log.WithName("credentials")))
 	c, err := watcher.Load(ctx)
 	if err != nil {
 		return nil, err
