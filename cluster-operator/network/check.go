@@ -55,8 +55,8 @@ func ofOthers(gvk schema.GroupVersionKind) bool {
 	return gvk.Group == "" && slices.Contains(kindsOfOthers, gvk.Kind) || slices.Contains(groupsOfOthers, gvk.Group)
 }
 
-// CheckResolution returns an error if nodes can't advertise what a provider found: an endpoint is missing, is not an address, or is that of
-// another port or node too. A node that has no endpoints waits, and is fine.
+// CheckResolution returns an error if nodes can't advertise what a provider found: an endpoint is missing, is not an address, leads
+// nowhere from other machines, or is that of another port or node too. A node that has no endpoints waits, and is fine.
 func (r Request) CheckResolution(found Resolution) error {
 	nodes := map[int32]Node{}
 	for _, n := range r.Nodes {
@@ -75,16 +75,17 @@ func (r Request) CheckResolution(found Resolution) error {
 			if !there {
 				return fmt.Errorf("resolved no endpoint for %s", name)
 			}
-			if err := checkHost(e.Host); err != nil {
+			if err := CheckHost(e.Host); err != nil {
 				return fmt.Errorf("resolved %s: %w", name, err)
 			}
 			if e.Port < 1 || e.Port > 65535 {
 				return fmt.Errorf("resolved %s: %d is not a port", name, e.Port)
 			}
-			if other, taken := used[e]; taken {
+			same := Endpoint{Host: canonicalHost(e.Host), Port: e.Port}
+			if other, taken := used[same]; taken {
 				return fmt.Errorf("resolved %s and %s to the same %s:%d", other, name, e.Host, e.Port)
 			}
-			used[e] = name
+			used[same] = name
 		}
 		if len(at) > len(n.Ports) {
 			return fmt.Errorf("resolved %d endpoints of node %d, which has %d ports", len(at), id, len(n.Ports))
@@ -92,7 +93,7 @@ func (r Request) CheckResolution(found Resolution) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(found.Names)) {
 		for _, name := range found.Names[id] {
-			if err := checkHost(strings.TrimPrefix(name, "*.")); err != nil {
+			if err := CheckHost(strings.TrimPrefix(name, "*.")); err != nil {
 				return fmt.Errorf("resolved a name of node %d: %w", id, err)
 			}
 		}
@@ -100,12 +101,30 @@ func (r Request) CheckResolution(found Resolution) error {
 	return nil
 }
 
-func checkHost(host string) error {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return nil
-	}
-	if wrong := validation.IsDNS1123Subdomain(strings.ToLower(host)); len(wrong) > 0 {
+// CheckHost returns an error if a host is not a DNS name or an IP address, or if it is one that leads to another place from each machine,
+// such as 0.0.0.0 or localhost: a node that advertises it reaches only itself, or does not start.
+func CheckHost(host string) error {
+	lower := strings.ToLower(host)
+	local := lower == "localhost" || strings.HasSuffix(lower, ".localhost")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		local = ip.Zone() != "" || ip.IsUnspecified() || ip.IsLoopback() || ip.IsMulticast() || ip.IsLinkLocalUnicast()
+	} else if len(validation.IsDNS1123Subdomain(lower)) > 0 || numeric(lower[strings.LastIndex(lower, ".")+1:]) {
 		return fmt.Errorf("%q is not a DNS name or an IP address", host)
 	}
+	if local {
+		return fmt.Errorf("%q can't be reached from other machines", host)
+	}
 	return nil
+}
+
+// numeric reports whether a label consists of digits. No name ends with such a one, and Java takes 127.1 or 0 for addresses.
+func numeric(label string) bool { return strings.Trim(label, "0123456789") == "" }
+
+// canonicalHost returns one text for all that mean the same host.
+func canonicalHost(host string) string {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().String()
+	}
+	return strings.ToLower(host)
 }

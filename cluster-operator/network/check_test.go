@@ -125,10 +125,29 @@ func TestWhatNodesCanNotAdvertise(t *testing.T) {
 		}}}, "3 endpoints of node 0, which has 2 ports"},
 		"two ports in one": {network.Resolution{Endpoints: network.Endpoints{0: replication(network.Endpoint{Host: "h", Port: 1})}},
 			"to the same h:1"},
+		"one host, written in two ways": {network.Resolution{Endpoints: network.Endpoints{0: good("h"), 1: good("H")}}, "to the same H:30000"},
+		"one address, written in two ways": {network.Resolution{Endpoints: network.Endpoints{0: good("2001:db8::1"), 1: good("2001:DB8:0::1")}},
+			"to the same 2001:DB8:0::1:30000"},
 		"two nodes in one":       {network.Resolution{Endpoints: network.Endpoints{0: good("h"), 1: good("h")}}, "to the same h:30000"},
 		"a node that nobody has": {network.Resolution{Endpoints: network.Endpoints{7: good("h")}}, "node 7, which does not exist"},
 		"a name with a space":    {network.Resolution{Names: map[int32][]string{0: {"a b"}}}, `"a b" is not a DNS name`},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckResolution(c.found), c.want) })
+	}
+	for _, host := range []string{
+		"0.0.0.0", "::", "::ffff:0.0.0.0", "127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1", "224.0.0.1", "ff02::1", "169.254.1.1", "fe80::1",
+		"fe80::1%eth0", "2001:db8::1%eth0", "localhost", "LocalHost", "a.localhost",
+	} {
+		t.Run(host, func(t *testing.T) {
+			want := "can't be reached from other machines"
+			wantError(t, twoNodes().CheckResolution(network.Resolution{Endpoints: network.Endpoints{0: good(host)}}), want)
+			wantError(t, twoNodes().CheckResolution(network.Resolution{Names: map[int32][]string{0: {host}}}), want)
+		})
+	}
+	for _, host := range []string{"0", "127.1", "010.0.0.1", "10.0.0.256", "a.1"} {
+		t.Run(host, func(t *testing.T) {
+			wantError(t, twoNodes().CheckResolution(network.Resolution{Endpoints: network.Endpoints{0: good(host)}}),
+				"is not a DNS name or an IP address")
+		})
 	}
 }

@@ -77,6 +77,14 @@ func TestAProviderThatLiesChangesNothing(t *testing.T) {
 			}
 			return r
 		}},
+		`"0.0.0.0" can't be reached from other machines`: {resolve: func(r network.Resolution) network.Resolution {
+			for id, at := range r.Endpoints {
+				for name, e := range at {
+					at[name] = network.Endpoint{Host: "0.0.0.0", Port: e.Port + id*100}
+				}
+			}
+			return r
+		}},
 	} {
 		l.Provider = honest
 		w.r.Stretching.Provider = l

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -99,6 +100,14 @@ var faults = map[string]broken{
 		out network.Resolution) network.Resolution {
 		if out.Endpoints[2] != nil && out.Endpoints[3] != nil {
 			out.Endpoints[3] = out.Endpoints[2]
+		}
+		return out
+	}},
+	"it resolves each port of each node": {resolve: func(_ network.Request, _ []network.Object, out network.Resolution) network.Resolution {
+		for id, at := range out.Endpoints {
+			for name := range at {
+				at[name] = network.Endpoint{Host: fmt.Sprintf("127.0.0.%d", id+1), Port: at[name].Port}
+			}
 		}
 		return out
 	}},

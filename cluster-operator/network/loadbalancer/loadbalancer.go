@@ -115,14 +115,15 @@ func (*provider) Resolve(_ context.Context, r network.Request, observed []networ
 	return out, nil
 }
 
-// hostsOf returns the addresses of a load balancer, names first: what is behind a name may move.
+// hostsOf returns the addresses of a load balancer, names first: what is behind a name may move. An address
+// that leads nowhere from other machines is none yet.
 func hostsOf(s *corev1.Service) []string {
 	var names, addresses []string
 	for _, i := range s.Status.LoadBalancer.Ingress {
-		if i.Hostname != "" {
+		if network.CheckHost(i.Hostname) == nil {
 			names = append(names, i.Hostname)
 		}
-		if i.IP != "" {
+		if network.CheckHost(i.IP) == nil {
 			addresses = append(addresses, i.IP)
 		}
 	}

@@ -50,6 +50,7 @@ func service(ingress ...corev1.LoadBalancerIngress) []network.Object {
 
 func TestAddresses(t *testing.T) {
 	name, ip := corev1.LoadBalancerIngress{Hostname: "lb.example.com"}, corev1.LoadBalancerIngress{IP: "10.21.50.10"}
+	nowhere := corev1.LoadBalancerIngress{IP: "0.0.0.0"}
 	for _, c := range []struct {
 		name     string
 		observed []network.Object
@@ -62,6 +63,10 @@ func TestAddresses(t *testing.T) {
 		{"the address in use is kept while the load balancer has it", service(ip, name), "10.21.50.10",
 			network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
 		{"an address that is gone is given up", service(ip), "10.0.0.1", network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
+		{"an address that leads to nothing elsewhere is none", service(corev1.LoadBalancerIngress{Hostname: "localhost"}, nowhere, ip), "",
+			network.Endpoint{Host: "10.21.50.10", Port: 9091}, ""},
+		{"only such an address", service(nowhere), "", network.Endpoint{},
+			"Service my-cluster-east-3-lb in cluster east has no load balancer address yet"},
 		{"no address yet", service(), "", network.Endpoint{}, "Service my-cluster-east-3-lb in cluster east has no load balancer address yet"},
 		{"no Service yet", nil, "", network.Endpoint{}, "Service my-cluster-east-3-lb does not exist yet in cluster east"},
 	} {

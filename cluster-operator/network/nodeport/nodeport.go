@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
@@ -40,11 +38,11 @@ func New(settings map[string]string) (network.Provider, error) {
 	p := &provider{addresses: map[string]string{}}
 	for key, value := range settings {
 		cluster, ok := strings.CutPrefix(key, SettingAddress)
-		switch {
-		case !ok || cluster == "":
+		if !ok || cluster == "" {
 			return nil, fmt.Errorf("unknown setting %s: want %s<cluster id>", key, SettingAddress)
-		case net.ParseIP(value) == nil && len(validation.IsDNS1123Subdomain(value)) > 0:
-			return nil, fmt.Errorf("setting %s: %q is not a host name or an IP address", key, value)
+		}
+		if err := network.CheckHost(value); err != nil {
+			return nil, fmt.Errorf("setting %s: %w", key, err)
 		}
 		p.addresses[cluster] = value
 	}
@@ -166,7 +164,7 @@ func rank(n *corev1.Node) int {
 func addressOf(n *corev1.Node) string {
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeExternalIP, corev1.NodeInternalIP} {
 		for _, a := range n.Status.Addresses {
-			if a.Type == kind {
+			if a.Type == kind && network.CheckHost(a.Address) == nil {
 				return a.Address
 			}
 		}

@@ -86,6 +86,8 @@ func TestAddressOfACluster(t *testing.T) {
 			machine("east", "b", true, nil, internal("10.0.0.2"))}, "", "10.0.0.2"},
 		{"the control plane if there is nothing else", nil, []network.Object{machine("east", "a", true, plane, internal("10.0.0.1"))}, "",
 			"10.0.0.1"},
+		{"not one that leads to nothing elsewhere", nil, []network.Object{machine("east", "a", true, nil, internal("127.0.0.1")),
+			machine("east", "b", true, nil, internal("10.0.0.2"))}, "", "10.0.0.2"},
 		{
 			"the address in use while its node exists, ready or not", nil,
 			[]network.Object{machine("east", "a", true, nil, internal("10.0.0.1")), machine("east", "b", false, nil, internal("10.0.0.2"))},
@@ -144,11 +146,15 @@ func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
 func TestSettings(t *testing.T) {
 	g := NewWithT(t)
 	for key, want := range map[string]string{
-		"nodeAddress.east": `"no host" is not a host name or an IP address`, "nodeAddress.": "unknown setting",
+		"nodeAddress.east": `setting nodeAddress.east: "no host" is not a DNS name or an IP address`, "nodeAddress.": "unknown setting",
 		"address": "unknown setting address: want nodeAddress.<cluster id>",
 	} {
 		_, err := nodeport.New(map[string]string{key: "no host"})
 		g.Expect(err).To(MatchError(ContainSubstring(want)), key)
+	}
+	for _, address := range []string{"0.0.0.0", "::1", "localhost"} {
+		_, err := nodeport.New(map[string]string{"nodeAddress.east": address})
+		g.Expect(err).To(MatchError(`setting nodeAddress.east: "` + address + `" can't be reached from other machines`))
 	}
 	for _, address := range []string{"10.0.0.1", "fd00::1", "vip.example.com"} {
 		_, err := nodeport.New(map[string]string{"nodeAddress.east": address})
