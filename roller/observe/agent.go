@@ -94,34 +94,10 @@ func (a agent) renewed() time.Time {
 	return a.lease.Spec.RenewTime.Time
 }
 
-// beat is the latest renewal of an operator, by its clock, and the time by this one at which it is known to have happened at the earliest.
-// The clocks may differ by any time.
-type beat struct {
-	renewed, seen time.Time
-	// read is when the Lease was last read.
-	read time.Time
-}
-
-// next returns the beat after a Lease was read: a renewal that was not there before happened since the Lease was last read. When the first
-// one happened, only it tells: it proves nothing if it says that it is of the future.
-func (b beat) next(renewed, now time.Time) beat {
-	next := beat{renewed: renewed, seen: b.seen, read: now}
-	switch first := b.renewed.IsZero(); {
-	case renewed.Equal(b.renewed), first && renewed.After(now.Add(core.AgentGone)):
-	case !first && (renewed.Before(b.read) || renewed.After(now)):
-		next.seen = b.read
-	case renewed.After(now):
-		next.seen = now
-	default:
-		next.seen = renewed
-	}
-	return next
-}
-
 // markIdle marks the sets of a Kubernetes cluster whose pods no operator recreates.
 func (o *Observer) markIdle(place *Place, agents map[string]agent, now time.Time) {
 	if o.beats == nil {
-		o.beats = map[client.ObjectKey]beat{}
+		o.beats = map[client.ObjectKey]core.Beat{}
 	}
 	for i := range place.Sets {
 		set := &place.Sets[i]
@@ -131,8 +107,8 @@ func (o *Observer) markIdle(place *Place, agents map[string]agent, now time.Time
 		}
 		key := client.ObjectKey{Namespace: place.ID, Name: a.namespace}
 		if a.lease != nil {
-			o.beats[key] = o.beats[key].next(a.renewed(), now)
+			o.beats[key] = o.beats[key].Next(a.renewed(), now)
 		}
-		set.Idle = a.gone(set.Agent != "", o.beats[key].seen, now)
+		set.Idle = a.gone(set.Agent != "", o.beats[key].Seen, now)
 	}
 }

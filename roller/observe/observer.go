@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -59,10 +60,10 @@ type Observer struct {
 	memory   memory
 	awaits   roller.Awaited // what the roller waited for at the last Glance
 	silent   map[roller.NodeID]silence
-	listened time.Time                 // when the nodes were last asked
-	heard    map[roller.NodeID]bool    // the nodes that ever answered
-	read     map[string]bool           // the Kubernetes clusters that were ever read
-	beats    map[client.ObjectKey]beat // those of operators, by Kubernetes cluster and namespace
+	listened time.Time                      // when the nodes were last asked
+	heard    map[roller.NodeID]bool         // the nodes that ever answered
+	read     map[string]bool                // the Kubernetes clusters that were ever read
+	beats    map[client.ObjectKey]core.Beat // those of operators, by Kubernetes cluster and namespace
 }
 
 // silence is the instance that does not answer, and since when.

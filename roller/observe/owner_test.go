@@ -207,31 +207,6 @@ func TestAnOperatorWithAnotherClock(t *testing.T) {
 	}
 }
 
-func TestWhenAnOperatorWasSeen(t *testing.T) {
-	at := func(seconds int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(seconds) * time.Second) }
-	read := func(now, renewed int) observe.Read { return observe.Read{At: at(now), Renewed: at(renewed)} }
-	for name, c := range map[string]struct {
-		reads []observe.Read
-		want  time.Time
-	}{
-		"for the first time":                      {[]observe.Read{read(0, -100)}, at(-100)},
-		"a little ahead":                          {[]observe.Read{read(0, 50)}, at(0)},
-		"far ahead":                               {[]observe.Read{read(0, 100)}, time.Time{}},
-		"far ahead, and not renewed":              {[]observe.Read{read(0, 100), read(99, 100)}, time.Time{}},
-		"never renewed":                           {[]observe.Read{{At: at(0)}, {At: at(9)}}, time.Time{}},
-		"not renewed":                             {[]observe.Read{read(0, -5), read(100, -5)}, at(-5)},
-		"renewed long before it is read":          {[]observe.Read{read(0, -5), read(100, 5)}, at(5)},
-		"renewed with a clock that is behind":     {[]observe.Read{read(0, -500), read(7, -490)}, at(0)},
-		"renewed with a clock that is ahead":      {[]observe.Read{read(0, 500), read(7, 510)}, at(0)},
-		"renewed after a long pause, ahead":       {[]observe.Read{read(0, 500), read(900, 960)}, at(0)},
-		"not renewed, with a clock that is ahead": {[]observe.Read{read(0, 500), read(7, 510), read(100, 510)}, at(0)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(observe.SeenBy(c.reads...)).To(Equal(c.want))
-		})
-	}
-}
-
 // A cached set does not prove that the roller may roll it: each observation reads the set's annotation again.
 func TestASetThatIsNotLeftToTheRoller(t *testing.T) {
 	r := newReading(t, 0)

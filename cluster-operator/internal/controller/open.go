@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
@@ -169,7 +168,7 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 
 // checkAgent warns if no operator makes pods in a Kubernetes cluster, and leaves one out whose operator does not understand this one.
 func (p *pass) checkAgent(ctx context.Context, s *site) error {
-	beat, err := heartbeat.Read(ctx, s.cache, p.Stretching.Namespace)
+	beat, err := p.beats.Read(ctx, s.cache, s.cluster, p.Stretching.Namespace, p.Now())
 	if err != nil {
 		return err
 	}

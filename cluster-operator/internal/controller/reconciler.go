@@ -25,6 +25,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
@@ -84,6 +85,7 @@ type Reconciler struct {
 	orphans        orphans
 	plannedWatches plannedWatches
 	conflicts      conflicts
+	beats          heartbeat.Beats
 	// kafkas and nodePools are the versions that this process has replaced.
 	kafkas, nodePools apply.Replaced
 	// reportedKept are the uids of objects that are not wanted, and of which was reported that they stay.

@@ -27,7 +27,9 @@ func (r *Reconciler) watchRemoteOperators(ctx context.Context) error {
 func (r *Reconciler) remoteOperators(ctx context.Context) map[string]metrics.RemoteOperator {
 	ctx, cancel := context.WithTimeout(ctx, remoteOperatorsTimeout)
 	defer cancel()
-	beats := askRemotes(r, func(m Member) (heartbeat.Beat, error) { return heartbeat.Read(ctx, m.Reader(), r.Stretching.Namespace) })
+	beats := askRemotes(r, func(m Member) (heartbeat.Beat, error) {
+		return r.beats.Read(ctx, m.Reader(), m.ID(), r.Stretching.Namespace, r.Now())
+	})
 	known := map[string]metrics.RemoteOperator{}
 	for _, b := range beats {
 		if b.err != nil {

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
@@ -46,5 +47,29 @@ func TestMetricsTellWhichRemoteOperatorsLive(t *testing.T) {
 				Members: func() []Member { return []Member{connected{&member{id: "central", home: true}}, connected{east}} }}}
 			NewWithT(t).Expect(r.remoteOperators(t.Context())).To(Equal(c.want))
 		})
+	}
+}
+
+func TestMetricsOfARemoteOperatorWithAnotherClock(t *testing.T) {
+	g := NewWithT(t)
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		now := time.Unix(1e9, 0)
+		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: heartbeat.LeaseName,
+			Annotations: map[string]string{"kafka-operators.io/operator-version": "1"}}}
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: now.Add(off)}
+		east := &member{id: "east", Client: fake.NewClientBuilder().WithObjects(lease).Build()}
+		r := &Reconciler{OperatorVersion: "1", Now: func() time.Time { return now }, Stretching: &Stretching{Namespace: "operators",
+			Members: func() []Member { return []Member{connected{east}} }}}
+		running := map[string]metrics.RemoteOperator{"east": {Running: true, SameVersion: new(true)}}
+		g.Expect(r.remoteOperators(t.Context())).To(Equal(map[string]metrics.RemoteOperator{"east": {}}), "nothing proves yet that it runs")
+		for range 10 {
+			now = now.Add(remoteOperatorsInterval)
+			g.Expect(east.Get(t.Context(), client.ObjectKeyFromObject(lease), lease)).To(Succeed())
+			lease.Spec.RenewTime = &metav1.MicroTime{Time: now.Add(off)}
+			g.Expect(east.Update(t.Context(), lease)).To(Succeed())
+			g.Expect(r.remoteOperators(t.Context())).To(Equal(running))
+		}
+		now = now.Add(time.Minute + 1)
+		g.Expect(r.remoteOperators(t.Context())).To(Equal(map[string]metrics.RemoteOperator{"east": {}}), "it ended")
 	}
 }

@@ -5,6 +5,7 @@ package heartbeat
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -85,13 +86,15 @@ func (a *Agent) renew(ctx context.Context, now time.Time) error {
 
 // Beat is the last heartbeat of a remote operator.
 type Beat struct {
-	// Renewed is when it last did; zero if it never did.
+	// Renewed is when it last did by its own clock; zero if it never did.
 	Renewed time.Time
+	// Seen is the time by this clock at which that is known to have happened at the earliest; zero if nothing is known.
+	Seen time.Time
 	// Version is the program's, and Contract its contract.
 	Version, Contract string
 }
 
-// Read reads the heartbeat in a namespace of a Kubernetes cluster.
+// Read reads the heartbeat in a namespace of a Kubernetes cluster. When it was seen, only Beats know.
 func Read(ctx context.Context, reader client.Reader, namespace string) (Beat, error) {
 	lease := &coordinationv1.Lease{}
 	err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: LeaseName}, lease)
@@ -108,8 +111,31 @@ func Read(ctx context.Context, reader client.Reader, namespace string) (Beat, er
 	return b, nil
 }
 
-// Lives reports whether the remote operator renewed the Lease lately.
-func (b Beat) Lives(now time.Time) bool { return now.Sub(b.Renewed) <= stale }
+// Beats remembers when the heartbeats in Kubernetes clusters were seen to change, whose clocks may be any time off. Its methods may be
+// called concurrently.
+type Beats struct {
+	mu   sync.Mutex
+	seen map[string]core.Beat
+}
+
+// Read reads the heartbeat in a namespace of a Kubernetes cluster.
+func (b *Beats) Read(ctx context.Context, reader client.Reader, cluster, namespace string, now time.Time) (Beat, error) {
+	read, err := Read(ctx, reader, namespace)
+	if err != nil || read.Renewed.IsZero() {
+		return read, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen == nil {
+		b.seen = map[string]core.Beat{}
+	}
+	b.seen[cluster] = b.seen[cluster].Next(read.Renewed, now)
+	read.Seen = b.seen[cluster].Seen
+	return read, nil
+}
+
+// Lives reports whether the remote operator was seen to renew the Lease lately.
+func (b Beat) Lives(now time.Time) bool { return now.Sub(b.Seen) <= stale }
 
 // Problem describes what is wrong with the remote operator, empty if nothing is, and whether it must not get anything to do.
 func (b Beat) Problem(version string, now time.Time) (problem string, mismatch bool) {

@@ -22,7 +22,7 @@ func TestTheCentralClusterKnowsWhetherARemoteOperatorLives(t *testing.T) {
 	for _, at := range []time.Time{now.Add(-time.Hour), now} { // created, then renewed
 		g.Expect(a.renew(t.Context(), at)).To(Succeed())
 	}
-	b, err = Read(t.Context(), k8s, "ns")
+	b, err = new(Beats).Read(t.Context(), k8s, "east", "ns", now)
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, c := range []struct {
 		now      time.Time
@@ -42,6 +42,57 @@ func TestTheCentralClusterKnowsWhetherARemoteOperatorLives(t *testing.T) {
 			g.Expect(problem).To(ContainSubstring(c.problem))
 		}
 		g.Expect(mismatch).To(Equal(c.mismatch))
+	}
+}
+
+// The clocks of Kubernetes clusters may differ by any time: only a renewal that was not there before proves that an operator runs.
+func TestARemoteOperatorWithAnotherClock(t *testing.T) {
+	for _, off := range []time.Duration{-time.Hour, -90 * time.Second, 90 * time.Second, time.Hour} {
+		t.Run(off.String(), func(t *testing.T) {
+			g := NewWithT(t)
+			k8s := fake.NewClientBuilder().Build()
+			now := time.Unix(1e9, 0)
+			a := &Agent{Client: k8s, Namespace: "ns", Identity: "pod", Version: "1"}
+			var beats Beats
+			told := func() string {
+				b, err := beats.Read(t.Context(), k8s, "east", "ns", now)
+				g.Expect(err).NotTo(HaveOccurred())
+				problem, _ := b.Problem("1", now)
+				g.Expect(b.Lives(now)).To(Equal(problem == ""))
+				return problem
+			}
+			g.Expect(a.renew(t.Context(), now.Add(off))).To(Succeed())
+			g.Expect(told()).To(ContainSubstring("was last seen at"), "nothing proves yet that it runs")
+			for range 20 {
+				now = now.Add(interval)
+				g.Expect(a.renew(t.Context(), now.Add(off))).To(Succeed())
+				g.Expect(told()).To(BeEmpty())
+			}
+			now = now.Add(stale - interval)
+			g.Expect(told()).To(BeEmpty())
+			now = now.Add(interval + 1)
+			g.Expect(told()).To(ContainSubstring("was last seen at"), "it ended")
+		})
+	}
+}
+
+func TestTheOperatorsOfTwoKubernetesClustersAreToldApart(t *testing.T) {
+	g := NewWithT(t)
+	var beats Beats
+	now := time.Unix(1e9, 0)
+	for range 3 {
+		now = now.Add(interval)
+		for _, cluster := range []string{"east", "west"} {
+			a := &Agent{Client: fake.NewClientBuilder().Build(), Namespace: "ns"}
+			at := time.Unix(1, 0) // for ever
+			if cluster == "west" {
+				at = now.Add(-time.Hour)
+			}
+			g.Expect(a.renew(t.Context(), at)).To(Succeed())
+			b, err := beats.Read(t.Context(), a.Client, cluster, "ns", now)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(b.Lives(now)).To(Equal(cluster == "west" && now.After(time.Unix(1e9, 0).Add(interval))))
+		}
 	}
 }
 
