@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,6 +27,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/clusters"
 )
 
 // peers has the network provider make nodes reachable from other Kubernetes clusters, and resolves their endpoints. If the provider fails,
@@ -332,29 +334,16 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 		wanted := model.Planned(p.at(s), o.Object)
 		key := facts.KeyOf(wanted)
-		live, err := s.facts.Objects[key], error(nil)
-		if live == nil {
-			if live, err = s.present(ctx, wanted); err != nil {
-				return nil, err
-			}
-		}
-		outcome, err := p.applyOver(ctx, s, wanted, live)
+		live, err := p.applyOnePlanned(ctx, s, wanted)
 		switch {
-		case rejected(err):
+		case onlyOfObject(err):
 			p.warnOfRefused(id, key, err)
-			outcome = apply.Unchanged
 		case err != nil:
 			return nil, err
 		}
-		if !facts.Generated(key.Kind) {
+		if !facts.Generated(key.Kind) && !meta.IsNoMatchError(err) {
 			if err := p.plannedWatches.watch(id, wanted.GroupVersionKind()); err != nil {
 				return nil, fmt.Errorf("watch objects of kind %s: %w", key.Kind, err)
-			}
-		}
-		// What it was before, such as a node port that a user changed, leads nowhere any more.
-		if outcome == apply.Changed || outcome == apply.Created {
-			if live, err = s.present(ctx, wanted); err != nil {
-				return nil, err
 			}
 		}
 		if live != nil {
@@ -366,6 +355,38 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 		}
 	}
 	return observed, nil
+}
+
+// applyOnePlanned applies an object that the provider planned, and returns what exists of it, also with an error.
+func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructured.Unstructured) (client.Object, error) {
+	key := facts.KeyOf(wanted)
+	s.kept[key] = true
+	live, err := s.facts.Objects[key], error(nil)
+	if live == nil {
+		if live, err = s.present(ctx, wanted); err != nil {
+			return nil, err
+		}
+	}
+	outcome, err := p.applyOver(ctx, s, wanted, live)
+	if err != nil || outcome != apply.Changed && outcome != apply.Created {
+		return live, err
+	}
+	// What it was before, such as a node port that a user changed, leads nowhere any more.
+	return s.present(ctx, wanted)
+}
+
+// onlyOfObject reports whether an error is an API server's answer about one object, which says nothing about other objects: neither is the
+// API server overloaded or out of reach, nor was a cache behind.
+func onlyOfObject(err error) bool {
+	switch {
+	case meta.IsNoMatchError(err):
+		return true
+	case repeated(err), clusters.IsUnreachable(err), missingNamespace(err) != "", apierrors.IsUnauthorized(err), apierrors.IsTimeout(err),
+		apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
+		return false
+	}
+	_, answered := errors.AsType[*apierrors.StatusError](err)
+	return answered
 }
 
 // present reads an object from the API server; nil if there is none.

@@ -400,3 +400,40 @@ func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {
 		})
 	}
 }
+
+// What else an API server may say of a planned object concerns no other object in that Kubernetes cluster either.
+func TestOnePlannedObjectThatCanNotBeMadeStopsNothingElse(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	honest := w.r.Stretching.Provider
+	hours := 0
+	for _, c := range []struct {
+		name, message string
+		object        map[string]any
+	}{
+		{"of a kind that is not installed",
+			`Thing x, which network provider nodeport planned, was refused: get Thing x: no matches for kind "Thing"`,
+			map[string]any{"apiVersion": "nosuch.example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "x"}}},
+		{"with a field of a wrong type", "Service x, which network provider nodeport planned, was refused: ",
+			map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"}, "spec": map[string]any{"ports": "text"}}},
+	} {
+		for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1"} {
+			t.Run(c.name+", in "+id, func(t *testing.T) {
+				w.r.Stretching.Provider = liar{Provider: honest, plan: func(all []network.Object) []network.Object {
+					return append(all, network.Object{Cluster: id, Object: *(&unstructured.Unstructured{Object: c.object}).DeepCopy()})
+				}}
+				hours++
+				w.configure("log.retention.hours", fmt.Sprint(hours))
+				w.pass()
+				conditions := w.kafka().Status.Conditions
+				w.Expect(conditions).To(ContainElement(And(HaveField("Reason", "PlannedObjectRefused"),
+					HaveField("Message", HavePrefix("In cluster '"+id+"': "+c.message)))))
+				w.Expect(conditions).NotTo(ContainElement(Or(HaveField("Type", "Degraded"), HaveField("Reason", "NetworkProviderFailed"))))
+				w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal(fmt.Sprint(hours)))
+			})
+		}
+	}
+	w.r.Stretching.Provider = honest
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
