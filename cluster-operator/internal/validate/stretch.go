@@ -64,7 +64,7 @@ func (f *findings) stretch() {
 	case !stretched && len(with) == 0:
 	case f.Clusters == nil:
 		named := ""
-		if len(with) > 0 {
+		if !stretched { // which the message does not explain
 			named = ". These node pools have stretch cluster annotations: " + strings.Join(with, ", ")
 		}
 		f.fail(ReasonOperatorNotConfigured, ReasonOperatorNotConfigured, "%s%s", NotConfigured(f.Kafka.Name), named)

@@ -46,8 +46,10 @@ func TestWhereAKafkaIsStretched(t *testing.T) {
 		{name: "operator no, Kafka yes, pools none", kafka: "true", reason: "OperatorNotConfigured", message: notConfigured},
 		{
 			name: "operator no, Kafka yes, pools all", kafka: "true", broker: "cluster-east", controller: "cluster-west",
-			reason: "OperatorNotConfigured", message: notConfigured + ". These node pools have stretch cluster annotations: broker, controller",
+			reason: "OperatorNotConfigured", message: notConfigured,
 		},
+		{name: "operator no, Kafka yes, pools some", kafka: "true", broker: "cluster-east", reason: "OperatorNotConfigured",
+			message: notConfigured},
 		{name: "legal: operator yes, Kafka no, pools none", operator: configured},
 		{name: "operator yes, Kafka no, pools some", operator: configured, broker: "cluster-east", reason: "MissingStretchAnnotation",
 			message: noAnnotation, names: "broker"},
