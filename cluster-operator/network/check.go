@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -20,8 +21,11 @@ var (
 	}
 )
 
+// ownMetadata is what a provider sets. With a uid or resourceVersion, writes would conflict for ever; a finalizer would be nobody's to remove.
+var ownMetadata = []string{"name", "namespace", "labels", "annotations"}
+
 // CheckPlan returns an error if what a provider planned is not to be written: it is incomplete, is planned twice, is for a Kubernetes
-// cluster without nodes, or is of a kind that a provider does not plan.
+// cluster without nodes, has metadata that is not a provider's, or is of a kind that a provider does not plan.
 func (r Request) CheckPlan(planned []Object) error {
 	seen := map[string]bool{}
 	for _, o := range planned {
@@ -38,6 +42,12 @@ func (r Request) CheckPlan(planned []Object) error {
 		}
 		if ns := o.Object.GetNamespace(); ns != "" && ns != r.Namespace {
 			return fmt.Errorf("planned %s: namespace %s is not the Kafka's", what, ns)
+		}
+		metadata, _, _ := unstructured.NestedMap(o.Object.Object, "metadata")
+		for _, key := range slices.Sorted(maps.Keys(metadata)) {
+			if metadata[key] != nil && !slices.Contains(ownMetadata, key) {
+				return fmt.Errorf("planned %s: metadata.%s: a provider sets name, namespace, labels and annotations only", what, key)
+			}
 		}
 		if ofOthers(gvk) {
 			return fmt.Errorf("planned %s: a provider does not plan %s", what, gvk)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
@@ -38,11 +39,16 @@ func wantError(t *testing.T, err error, want string) {
 func TestWhatAProviderMayPlan(t *testing.T) {
 	at := planned("east", "v1", "Service", "a")
 	at.Object.SetNamespace("kafka")
+	at.Object.SetLabels(map[string]string{"a": "b"})
+	at.Object.SetAnnotations(map[string]string{"a": "b"})
+	empty := planned("east", "v1", "Service", "a")
+	NewWithT(t).Expect(unstructured.SetNestedField(empty.Object.Object, nil, "metadata", "creationTimestamp")).To(Succeed())
 	for name, plan := range map[string][]network.Object{
 		"nothing":                   nil,
 		"a Service in each cluster": {planned("central", "v1", "Service", "a"), planned("east", "v1", "Service", "a")},
 		"an object of a CRD":        {planned("east", "multicluster.x-k8s.io/v1alpha1", "ServiceExport", "a")},
 		"in the Kafka's namespace":  {at},
+		"as a Go client encodes it": {empty},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckPlan(plan), "") })
 	}
@@ -76,6 +82,17 @@ func TestWhatAProviderMayNotPlan(t *testing.T) {
 			"does not plan"},
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, twoNodes().CheckPlan(c.planned), c.want) })
+	}
+	for key, value := range map[string]any{
+		"uid": "abc", "resourceVersion": "1", "finalizers": []any{"example.com/stay"}, "ownerReferences": []any{}, "generateName": "a-",
+		"creationTimestamp": "2026-01-01T00:00:00Z", "deletionGracePeriodSeconds": int64(1),
+	} {
+		t.Run("with "+key, func(t *testing.T) {
+			o := planned("east", "v1", "Service", "a")
+			NewWithT(t).Expect(unstructured.SetNestedField(o.Object.Object, value, "metadata", key)).To(Succeed())
+			wantError(t, twoNodes().CheckPlan([]network.Object{o}), "planned Service a in cluster east: metadata."+key+": a provider sets "+
+				"name, namespace, labels and annotations only")
+		})
 	}
 }
 

@@ -69,6 +69,11 @@ func TestAProviderThatLiesChangesNothing(t *testing.T) {
 		"which the operator creates itself": {plan: func(o []network.Object) []network.Object {
 			return append(o, planned("v1", "Service", "my-cluster-kafka-brokers"))
 		}},
+		"Service mine in cluster east: metadata.uid: a provider sets": {plan: func(o []network.Object) []network.Object {
+			mine := planned("v1", "Service", "mine")
+			mine.Object.SetUID("abc")
+			return append(o, mine)
+		}},
 		"is not a DNS name or an IP address": {resolve: func(r network.Resolution) network.Resolution {
 			for _, at := range r.Endpoints {
 				for name := range at {

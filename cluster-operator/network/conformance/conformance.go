@@ -181,9 +181,6 @@ func writable(t *testing.T, w *world) {
 	}
 	for _, o := range planned {
 		name := o.Object.GetKind() + " " + o.Object.GetName() + " in " + o.Cluster
-		if len(o.Object.GetOwnerReferences()) > 0 || o.Object.GetUID() != "" || o.Object.GetResourceVersion() != "" {
-			t.Errorf("%s: owner, uid and resourceVersion are the operator's", name)
-		}
 		if _, found := o.Object.Object["status"]; found {
 			t.Errorf("%s: a status is not planned", name)
 		}

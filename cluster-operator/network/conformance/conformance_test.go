@@ -86,6 +86,10 @@ var faults = map[string]broken{
 		o[0].Object.SetName("Not_A_Name")
 		return o
 	}},
+	"what it plans can be": {plan: func(_ network.Request, o []network.Object) []network.Object {
+		o[0].Object.SetFinalizers([]string{"example.com/stay"})
+		return o
+	}},
 	"what it plans for a node is in that node's cluster": {plan: func(_ network.Request, o []network.Object) []network.Object {
 		o[0].Cluster = "west"
 		return o
