@@ -116,7 +116,7 @@ func (r *realm) losesTheKind() {
 	// Without a change to make there, the operator learns of it only if it receives the deletions of the objects before the watch ends.
 	r.kubectl(centralID, "patch", "kafkanodepool", "east", "-n", r.namespace, "--type=merge", "-p", `{"spec":{"jvmOptions":{"-Xmx":"300m"}}}`)
 	r.told(v1.ConditionReady, missingCRD)
-	r.told("Degraded", "True RemoteClusterUnreachable")
+	r.told("Degraded", "True RemoteClusterFailed")
 	r.reinstall()
 	r.spread()
 	r.told(v1.ConditionReady, "False Creating")

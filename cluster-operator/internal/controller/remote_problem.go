@@ -39,7 +39,7 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 	if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
 		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, withoutLocalAddress(err.Error()))}
 	}
-	return status.Problem{Reason: "ConnectivityError", Message: fmt.Sprintf(
+	return status.Problem{Reason: status.ConnectivityError, Message: fmt.Sprintf(
 		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
 }
 
@@ -72,7 +72,7 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		if !unauthorized {
 			why = cause(member, err)
 		}
-		return &status.Problem{Reason: "RemoteUnauthorized", Message: fmt.Sprintf("Cannot connect to cluster '%s': its API server rejects the "+
+		return &status.Problem{Reason: status.RemoteUnauthorized, Message: fmt.Sprintf("Cannot connect to cluster '%s': its API server rejects the "+
 			"credentials in Secret %s (%s). Put a kubeconfig with valid ones into it. The operator reloads it immediately", cluster,
 			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)}
 	}

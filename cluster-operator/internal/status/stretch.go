@@ -19,6 +19,13 @@ const (
 	Degraded = "Degraded"
 )
 
+// Reasons of a Kubernetes cluster whose API server does not answer the operator's questions. Source of the first one: the proposal of
+// stretch clusters for Strimzi.
+const (
+	ConnectivityError  = "ConnectivityError"
+	RemoteUnauthorized = "RemoteUnauthorized"
+)
+
 // Stretch is the observed state of the Kubernetes clusters of a Kafka.
 type Stretch struct {
 	// Provider is the network provider, and Central the id of the Kubernetes cluster of the Kafka object.
@@ -42,6 +49,11 @@ type Cluster struct {
 	LastSeen time.Time
 }
 
+// answers reports whether the API server answers: something else is wrong.
+func (c Cluster) answers() bool {
+	return c.Problem == nil || !slices.Contains([]string{ConnectivityError, RemoteUnauthorized}, c.Problem.Reason)
+}
+
 // ordered returns the clusters, the central one first.
 func (s *Stretch) ordered() []Cluster {
 	if s == nil {
@@ -63,7 +75,7 @@ func (s *Stretch) compare(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// lost are the clusters whose state is unknown.
+// lost are the clusters that are left out.
 func (s *Stretch) lost() []Cluster {
 	return slices.DeleteFunc(s.ordered(), func(c Cluster) bool { return c.Problem == nil })
 }
@@ -72,7 +84,11 @@ func describeLost(lost []Cluster) string {
 	var all []string
 	for _, c := range lost {
 		text := strings.TrimSuffix(c.Problem.Message, ".") + "."
-		if len(c.Nodes) > 0 {
+		switch {
+		case len(c.Nodes) == 0:
+		case c.answers():
+			text += fmt.Sprintf(" Its nodes (%s) stay as they are: the operator changes nothing there.", joined(c.Nodes))
+		default:
 			text += fmt.Sprintf(" The state of its nodes (%s) is unknown, and the operator changes nothing there.", joined(c.Nodes))
 		}
 		all = append(all, text)
@@ -100,8 +116,11 @@ func stretched(in Input) []v1.Condition {
 	conditions := []v1.Condition{{Type: StretchCluster, Status: v1.ConditionTrue, Reason: "StretchClusterActive", Message: fmt.Sprintf(
 		"Stretch cluster active: provider=%s, central=%s, clusters=%s", in.Stretch.Provider, in.Stretch.Central, strings.Join(ids, ","))}}
 	if lost := in.Stretch.lost(); len(lost) > 0 {
-		conditions = append(conditions, v1.Condition{Type: Degraded, Status: v1.ConditionTrue, Reason: "RemoteClusterUnreachable",
-			Message: describeLost(lost)})
+		reason := "RemoteClusterFailed"
+		if slices.ContainsFunc(lost, func(c Cluster) bool { return !c.answers() }) {
+			reason = "RemoteClusterUnreachable"
+		}
+		conditions = append(conditions, v1.Condition{Type: Degraded, Status: v1.ConditionTrue, Reason: reason, Message: describeLost(lost)})
 	}
 	return conditions
 }
