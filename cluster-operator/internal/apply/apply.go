@@ -343,8 +343,8 @@ func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.
 		a.ClusterID, otherwise)
 }
 
-// keepImmutable keeps the immutable fields of a claim, and does nothing with other objects. What a claim keeps is no difference, or it would
-// be applied in each pass, in vain.
+// keepImmutable keeps the immutable fields of a claim, and does nothing with other objects. What a claim keeps is no difference, or it
+// would be applied in each pass, in vain.
 func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	claim, ok := live.(*corev1.PersistentVolumeClaim)
 	if !ok {

@@ -427,7 +427,8 @@ func TestWhatAClaimKeepsIsNoDifference(t *testing.T) {
 	s := newScene(t)
 	claim := func(size, class, label string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "claim", Labels: map[string]string{v1.LabelCluster: "my-cluster", "a": label},
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "claim",
+				Labels:          map[string]string{v1.LabelCluster: "my-cluster", "a": label},
 				OwnerReferences: s.config(nil).OwnerReferences},
 			Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}, StorageClassName: &class,
 				Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}}}}

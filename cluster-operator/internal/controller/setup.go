@@ -109,6 +109,7 @@ func placed() predicate.Predicate {
 			return true
 		}
 		asks, asked := v1.IsTrue(after.Annotations, v1.AnnotationDeletePodAndPVC), v1.IsTrue(before.Annotations, v1.AnnotationDeletePodAndPVC)
-		return asks != asked || before.Spec.NodeName != after.Spec.NodeName || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+		return asks != asked || before.Spec.NodeName != after.Spec.NodeName ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 	}}
 }
