@@ -11,7 +11,7 @@ const (
 	Unready = 5 * time.Second
 	// UnreadyWoken is the interval while a node is unready, for callers that pod events wake. It is well below the gap between looks after
 	// which silence starts anew (package observe).
-	UnreadyWoken = 40 * time.Second
+	UnreadyWoken = 44 * time.Second
 	// slowest is the longest interval between looks while replicas catch up.
 	slowest = 20 * time.Second
 )

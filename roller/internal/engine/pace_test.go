@@ -32,7 +32,7 @@ func TestHowOftenItIsLookedAtARoll(t *testing.T) {
 	}{
 		{"nothing is under way", roller.PhaseWaiting, nil, nil, soon},
 		{"something is done", roller.PhaseRolling, []roller.Action{{}}, restarts(starting), soon},
-		{"a pod is waited for", roller.PhaseRolling, nil, restarts(starting), 40 * time.Second},
+		{"a pod is waited for", roller.PhaseRolling, nil, restarts(starting), 44 * time.Second},
 		{"replicas that need 20 s more", roller.PhaseRolling, nil, restarts(back(200, 100)), 15 * time.Second},
 		{"replicas that need 7 s more", roller.PhaseRolling, nil, restarts(back(200, 50)), 5 * time.Second},
 		{"replicas that need an hour", roller.PhaseRolling, nil, restarts(back(20000, 19999)), 20 * time.Second},
