@@ -21,7 +21,8 @@ var (
 	}
 )
 
-// ownMetadata is what a provider sets. With a uid or resourceVersion, writes would conflict for ever; a finalizer would be nobody's to remove.
+// ownMetadata is what a provider sets. With a uid or resourceVersion, writes would conflict for ever; a finalizer would be nobody's to
+// remove.
 var ownMetadata = []string{"name", "namespace", "labels", "annotations"}
 
 // CheckPlan returns an error if what a provider planned is not to be written: it is incomplete, is planned twice, is for a Kubernetes
