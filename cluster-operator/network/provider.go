@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/version"
 )
 
@@ -34,7 +36,7 @@ type Factory func(settings map[string]string) (Provider, error)
 
 // Info describes a provider.
 type Info struct {
-	// Name is the provider's, such as nodeport.
+	// Name is the provider's, such as nodeport: a DNS label. A program of a provider is named network-provider- and this.
 	Name string `json:"name"`
 	// Interface is the version of this interface that the provider was built for.
 	Interface string `json:"interface"`
@@ -60,6 +62,9 @@ func (i Info) ObservesIn(cluster string) []metav1.GroupVersionKind {
 func (i Info) Check(operator string) error {
 	if i.Name == "" {
 		return fmt.Errorf("the network provider has no name")
+	}
+	if wrong := validation.IsDNS1123Label(i.Name); len(wrong) > 0 { // conditions and anchors contain it
+		return fmt.Errorf("the network provider's name %q is not a DNS label: %s", i.Name, strings.Join(wrong, "; "))
 	}
 	offered, err := version.ParseSemantic(i.Interface)
 	if err != nil {

@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,10 @@ func TestAProviderMustFitTheOperator(t *testing.T) {
 	}{
 		{"legal: the same interface", network.Info{Name: "x", Interface: network.Version}, "1.2.3", ""},
 		{"no name", network.Info{Interface: network.Version}, "1.2.3", "has no name"},
+		{"a name of several lines", network.Info{Name: "x\n, central=x", Interface: network.Version}, "1.2.3",
+			`the network provider's name "x\n, central=x" is not a DNS label`},
+		{"a name with capitals", network.Info{Name: "NodePort", Interface: network.Version}, "1.2.3", `name "NodePort" is not a DNS label`},
+		{"a name that is too long", network.Info{Name: strings.Repeat("x", 64), Interface: network.Version}, "1.2.3", "is not a DNS label"},
 		{"no version", network.Info{Name: "x"}, "1.2.3", `version "" of the interface`},
 		{"another major version", network.Info{Name: "x", Interface: "2.0.0"}, "1.2.3",
 			"network provider x was built for version 2.0.0 of the interface, and this operator has version 1.0.0"},

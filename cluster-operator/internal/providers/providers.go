@@ -66,7 +66,7 @@ func Open(ctx context.Context, o Options) (network.Provider, func(), error) {
 	switch factory, known := builtIn()[name]; {
 	case programs[o.Name] != "":
 		program, err := external.Start(ctx, external.Options{Path: programs[o.Name], Settings: o.Settings, Stderr: o.Stderr,
-			Check: func(about network.Info) error { return about.Check(o.Operator) }})
+			Check: func(about network.Info) error { return checkProgram(about, o) }})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -88,6 +88,19 @@ func Open(ctx context.Context, o Options) (network.Provider, func(), error) {
 		return nil, nil, err
 	}
 	return provider, end, nil
+}
+
+// checkProgram returns an error if a program does not fit this operator, or says that it is another provider than the settings name: by the
+// name, a Kafka's record tells that its addresses are another provider's.
+func checkProgram(about network.Info, o Options) error {
+	if err := about.Check(o.Operator); err != nil {
+		return err
+	}
+	if about.Name != o.Name {
+		return fmt.Errorf("program %s%s says that it is the network provider %s: name it %s%s, and set STRIMZI_STRETCH_PLUGIN_CLASS_NAME to %s",
+			programPrefix, o.Name, about.Name, programPrefix, about.Name, about.Name)
+	}
+	return nil
 }
 
 // canonical returns the name of a built-in provider for one of its other names; the package of a class does not matter.

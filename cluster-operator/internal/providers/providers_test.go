@@ -57,11 +57,17 @@ func TestWhatIsWrong(t *testing.T) {
 
 func TestAProgramComesFirst(t *testing.T) {
 	g := NewWithT(t)
-	path := filepath.Join(t.TempDir(), "network-provider-mcs")
+	path := filepath.Join(t.TempDir(), "network-provider-dns")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../network/example").CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
-	provider, end, err := Open(t.Context(), Options{Name: "mcs", Path: filepath.Dir(path) + "/*",
-		Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"})
+	// By its own name alone, a Kafka's record tells which provider made its addresses.
+	g.Expect(os.Link(path, filepath.Join(filepath.Dir(path), "network-provider-mcs"))).To(Succeed())
+	o := Options{Name: "mcs", Path: filepath.Dir(path) + "/*", Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"}
+	_, _, err = Open(t.Context(), o)
+	g.Expect(err).To(MatchError("program network-provider-mcs says that it is the network provider dns: name it network-provider-dns, and " +
+		"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME to dns"))
+	o.Name = "dns"
+	provider, end, err := Open(t.Context(), o)
 	g.Expect(err).NotTo(HaveOccurred())
 	defer end()
 	about, err := provider.Info(t.Context())

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
@@ -149,9 +148,6 @@ func info(t *testing.T, w *world) {
 	}
 	if err := about.Check(""); err != nil {
 		t.Error(err)
-	}
-	if wrong := validation.IsDNS1123Label(about.Name); len(wrong) > 0 {
-		t.Errorf("name %q: %v", about.Name, wrong)
 	}
 }
 

@@ -54,8 +54,17 @@ func (named) Resolve(_ context.Context, r network.Request, observed []network.Ob
 // broken is that provider with a fault.
 type broken struct {
 	named
+	name    string
 	plan    func(network.Request, []network.Object) []network.Object
 	resolve func(network.Request, []network.Object, network.Resolution) network.Resolution
+}
+
+func (b broken) Info(ctx context.Context) (network.Info, error) {
+	about, err := b.named.Info(ctx)
+	if b.name != "" {
+		about.Name = b.name
+	}
+	return about, err
 }
 
 func (b broken) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
@@ -78,6 +87,7 @@ var calls atomic.Int32
 
 // faults maps the name of a test of the suite to a fault that it must find.
 var faults = map[string]broken{
+	"it says what it is": {name: "x\n, central=x"},
 	"it plans the same for the same request": {plan: func(_ network.Request, o []network.Object) []network.Object {
 		o[0].Object.SetAnnotations(map[string]string{"call": strings.Repeat("x", int(calls.Add(1)))})
 		return o
