@@ -12,12 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// groupsOfOthers and kindsOfOthers are what a provider must not plan: the operator creates nodes from these, or they grant rights.
+// groupsOfOthers and kindsOfOthers are what a provider must not plan: the operator creates nodes
+// from these or protects nodes by them, they grant rights, or they limit what may run in the namespace.
 var (
 	groupsOfOthers = []string{"apps", "batch", "rbac.authorization.k8s.io", "kafka.strimzi.io", "core.strimzi.io", "apiextensions.k8s.io",
-		"admissionregistration.k8s.io"}
+		"admissionregistration.k8s.io", "policy"}
 	kindsOfOthers = []string{
 		"ConfigMap", "Secret", "Pod", "PersistentVolume", "PersistentVolumeClaim", "ServiceAccount", "Namespace", "Node", "ReplicationController",
+		"ResourceQuota", "LimitRange",
 	}
 )
 
@@ -63,7 +65,8 @@ func (r Request) CheckPlan(planned []Object) error {
 }
 
 func ofOthers(gvk schema.GroupVersionKind) bool {
-	return gvk.Group == "" && slices.Contains(kindsOfOthers, gvk.Kind) || slices.Contains(groupsOfOthers, gvk.Group)
+	return gvk.Group == "" && slices.Contains(kindsOfOthers, gvk.Kind) || slices.Contains(groupsOfOthers, gvk.Group) ||
+		gvk.GroupKind() == schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}
 }
 
 // CheckResolution returns an error if nodes can't advertise what a provider found: an endpoint is missing, is not an address, leads

@@ -74,6 +74,11 @@ func TestAProviderThatLiesChangesNothing(t *testing.T) {
 			mine.Object.SetUID("abc")
 			return append(o, mine)
 		}},
+		"does not plan networking.k8s.io/v1, Kind=NetworkPolicy": {plan: func(o []network.Object) []network.Object {
+			open := planned("networking.k8s.io/v1", "NetworkPolicy", "my-cluster-network-policy-kafka")
+			open.Object.Object["spec"] = map[string]any{"podSelector": map[string]any{}, "ingress": []any{map[string]any{}}}
+			return append(o, open)
+		}},
 		"is not a DNS name or an IP address": {resolve: func(r network.Resolution) network.Resolution {
 			for _, at := range r.Endpoints {
 				for name := range at {

@@ -100,6 +100,13 @@ var faults = map[string]broken{
 		o[0].Object.SetFinalizers([]string{"example.com/stay"})
 		return o
 	}},
+	"what it plans": {plan: func(r network.Request, o []network.Object) []network.Object {
+		policy := network.Object{Cluster: r.Clusters[0].ID}
+		policy.Object.SetAPIVersion("networking.k8s.io/v1")
+		policy.Object.SetKind("NetworkPolicy")
+		policy.Object.SetName(r.Kafka + "-network-policy-kafka")
+		return append(o, policy)
+	}},
 	"what it plans for a node is in that node's cluster": {plan: func(_ network.Request, o []network.Object) []network.Object {
 		o[0].Cluster = "west"
 		return o
