@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -45,6 +46,8 @@ type Reconciler struct {
 	Now func() time.Time
 	// Passed, if set, is told of each pass: the namespace of the set, how long it took, and how it failed.
 	Passed func(namespace string, took time.Duration, err error)
+	// Passing, if set, is told of each pass that begins, and returns what to call when it ends.
+	Passing func(types.NamespacedName) (ended func())
 
 	// written are the versions of sets that this process has replaced.
 	written apply.Replaced
@@ -72,6 +75,9 @@ func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	if r.Passing != nil {
+		defer r.Passing(request.NamespacedName)()
+	}
 	began := r.Now()
 	result, err := r.reconcile(ctx, request)
 	if r.Passed != nil {

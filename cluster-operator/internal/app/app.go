@@ -30,6 +30,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/operator/build"
 	"github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/health"
 	"github.com/kafka-operators/kafka-operators/operator/manager"
 )
 
@@ -45,14 +46,14 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return fmt.Errorf("wait for the watched kinds: %w", err)
 	}
 	scheme := Scheme()
-	mgr, _, err := manager.New(config, manager.Options{
+	mgr, probes, err := manager.New(config, manager.Options{
 		Name: name, Scheme: scheme, Namespaces: o.Namespaces, HTTP: o.HTTP, Election: o.Election, Log: log,
 		Cache: controller.CacheOptions(o.PodSetsOnly),
 	})
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
 	}
-	if err := assemble(ctx, mgr, o); err != nil {
+	if err := assemble(ctx, mgr, probes, o); err != nil {
 		return err
 	}
 	log.Info("Starting the cluster-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(), "versions", o.Images,
@@ -73,7 +74,7 @@ func Scheme() *runtime.Scheme {
 }
 
 // assemble puts the controllers into the manager.
-func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
+func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o options.Options) error {
 	live, err := client.New(mgr.GetConfig(), client.Options{Scheme: mgr.GetScheme(), HTTPClient: mgr.GetHTTPClient(),
 		Mapper: mgr.GetRESTMapper()})
 	if err != nil {
@@ -84,7 +85,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		return err
 	}
 	figures := metrics.New(crmetrics.Registry, o.Selector.String())
-	if err := addPodSets(ctx, mgr, live, recorder, figures, o); err != nil {
+	if err := addPodSets(ctx, mgr, live, recorder, figures, watched(probes, "StrimziPodSet", time.Now), o); err != nil {
 		return err
 	}
 	agent := &heartbeat.Agent{Client: live, Namespace: o.OperatorNamespace, Identity: identity(), Version: build.Current().Source()}
@@ -122,7 +123,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		},
 		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().Source(), PKCS12: o.PKCS12,
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
-		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader,
+		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader, Passing: watched(probes, "Kafka", time.Now).Start,
 	}
 	c, err := r.SetupWithManager(mgr, o.Concurrency)
 	if err != nil {
@@ -135,6 +136,16 @@ func assemble(ctx context.Context, mgr ctrl.Manager, o options.Options) error {
 		return err
 	}
 	return r.WatchClusters(mgr, c, set, manager.CacheNamespaces(o.Namespaces))
+}
+
+// longestPass is far more than a pass takes, which has no time limit. One that a restart cuts off goes on where it was.
+const longestPass = 30 * time.Minute
+
+// watched returns the passes over objects of a kind, and lets /healthy fail while one of them hangs.
+func watched(probes *health.Probes, kind string, now func() time.Time) *health.Passes {
+	passes := health.NewPasses(kind, longestPass, now)
+	probes.AddHealthy("passes of "+kind, passes.Healthy)
+	return passes
 }
 
 // identity is the pod's name, which is its host name.

@@ -75,6 +75,8 @@ type Reconciler struct {
 	// Now and Rand are the clock and the source of randomness.
 	Now  func() time.Time
 	Rand io.Reader
+	// Passing, if set, is told of each pass that begins, and returns what to call when it ends.
+	Passing func(types.NamespacedName) (ended func())
 
 	// Serial has what is done in several Kubernetes clusters done in one after the other, so that tests can repeat it.
 	Serial bool
@@ -97,6 +99,9 @@ type Reconciler struct {
 
 // Reconcile carries out one pass over a Kafka.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	if r.Passing != nil {
+		defer r.Passing(req.NamespacedName)()
+	}
 	kafka := &v1.Kafka{}
 	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)

@@ -26,6 +26,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/clusters"
 	opevents "github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/health"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	opmanager "github.com/kafka-operators/kafka-operators/operator/manager"
 	"github.com/kafka-operators/kafka-operators/operator/settings"
@@ -58,7 +59,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	if err != nil {
 		return err
 	}
-	mgr, err := w.newManager(config, served)
+	mgr, probes, err := w.newManager(config, served)
 	if err != nil {
 		return fmt.Errorf("start the manager: %w", err)
 	}
@@ -67,6 +68,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return err
 	}
 	r := w.reconciler()
+	probes.AddHealthy("passes", r.Passes.Healthy)
 	named := types.NamespacedName{Namespace: o.Namespace, Name: o.Cluster}
 	if err := r.AddTo(mgr, wake, named); err != nil {
 		return err
@@ -133,22 +135,22 @@ func (w *world) served(ctx context.Context, config *rest.Config, end func()) (se
 }
 
 // newManager returns the manager, whose cache is that of home, for these namespaces.
-func (w *world) newManager(config *rest.Config, served settings.Namespaces) (manager.Manager, error) {
+func (w *world) newManager(config *rest.Config, served settings.Namespaces) (manager.Manager, *health.Probes, error) {
 	o := w.options
 	o.Namespaces = served
 	lock := o.Election
 	lock.Identity = w.identity
-	mgr, _, err := opmanager.New(config, opmanager.Options{
+	mgr, probes, err := opmanager.New(config, opmanager.Options{
 		Name: name, Scheme: Scheme(), Namespaces: o.Namespaces, Cache: scope(o), HTTP: o.HTTP, Election: lock, Log: w.log,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	here := w.places()[0]
 	here.cache, here.events = mgr.GetCache(), func() events.EventRecorder { return mgr.GetEventRecorder(name) }
 	w.places = func() []place { return []place{here} }
 	w.events = opevents.New(sink{w.recorder}, opevents.DefaultLimits, func() {})
-	return mgr, mgr.Add(w.events)
+	return mgr, probes, mgr.Add(w.events)
 }
 
 // watchRemotes connects to the other Kubernetes clusters, and lets changes there wake the reconciler.
@@ -166,11 +168,15 @@ func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *con
 	return mgr.Add(set)
 }
 
+// leastLimit is the least time limit of a pass for /healthy, whose Deadline may be short: to end a roll takes some seconds as well.
+const leastLimit = time.Minute
+
 // reconciler returns the reconciler, which creates a roll for each Kafka cluster, with its metrics, Events and log.
 func (w *world) reconciler() *controller.Reconciler {
 	all := metrics.New(crmetrics.Registry)
 	return &controller.Reconciler{
 		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: w.longestLook(),
+		Passes: health.NewPasses("Kafka", max(w.longestLook(), leastLimit), time.Now),
 		Record: func(place string, about runtime.Object, reason, action, note string) {
 			w.events.Normal(placed{about, place}, reason, action, note)
 		},

@@ -17,6 +17,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/operator/health"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
@@ -41,6 +42,8 @@ type Reconciler struct {
 	Interval, Deadline time.Duration
 	// Record records an Event about an object of the Kubernetes cluster with that id.
 	Record func(place string, about runtime.Object, reason, action, note string)
+	// Passes, if set, contains the passes that are running.
+	Passes *health.Passes
 
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]Roll
@@ -51,6 +54,7 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	defer r.Passes.Start(request.NamespacedName)()
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the observation took too long"))
 	defer cancel()
 	key := request.NamespacedName

@@ -3,11 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -74,51 +72,5 @@ func logOf(base logr.Logger) func(*reconcile.Request) logr.Logger {
 	}
 }
 
-// hungAfter is the age from which a running pass counts as hung, because its context ended long ago.
-const hungAfter = 2 * passTimeout
-
 // Healthy returns an error if a pass hangs beyond its timeout. Only a restart helps then. It is a check of /healthy.
-func (r *Reconciler) Healthy(context.Context) error {
-	key, since := r.busy.oldest()
-	if took := r.options.Now().Sub(since); !since.IsZero() && took > hungAfter {
-		return fmt.Errorf("the reconciliation of KafkaTopic %s has been running for %s, and must not take longer than %s",
-			key, took.Round(time.Second), passTimeout)
-	}
-	return nil
-}
-
-// busyKeys contains the objects whose passes are running.
-type busyKeys struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]time.Time // value: start of the pass
-}
-
-// oldest returns the pass that has been running longest, and since when; the zero time if none runs.
-func (b *busyKeys) oldest() (oldest types.NamespacedName, since time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for key, began := range b.keys {
-		if since.IsZero() || began.Before(since) {
-			oldest, since = key, began
-		}
-	}
-	return oldest, since
-}
-
-func (b *busyKeys) start(key types.NamespacedName, now time.Time) (end func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.keys[key] = now
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.keys, key)
-	}
-}
-
-func (b *busyKeys) has(key types.NamespacedName) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	_, ok := b.keys[key]
-	return ok
-}
+func (r *Reconciler) Healthy(ctx context.Context) error { return r.busy.Healthy(ctx) }

@@ -45,7 +45,7 @@ func TestAPassThatHangsIsNotHealthy(t *testing.T) {
 	g.Expect(r.Healthy(t.Context())).To(Succeed())
 
 	start("slow")
-	now = now.Add(hungAfter)
+	now = now.Add(2 * passTimeout)
 	start("other")
 	g.Expect(r.Healthy(t.Context())).To(Succeed(), "its context ended, and it may be about to return")
 	now = now.Add(time.Second)

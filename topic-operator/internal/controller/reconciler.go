@@ -17,6 +17,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/operator/events"
+	"github.com/kafka-operators/kafka-operators/operator/health"
 	"github.com/kafka-operators/kafka-operators/operator/logging"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
@@ -38,7 +39,7 @@ type Reconciler struct {
 	metrics *metrics.Metrics
 	options Options
 	memory  *memory
-	busy    *busyKeys
+	busy    *health.Passes
 	vanish  *tombstones
 	// again receives the objects to requeue for a reason outside of them.
 	again chan event.GenericEvent
@@ -59,7 +60,7 @@ func NewReconciler(c client.Client, k Kafka, recorder *events.Recorder, m *metri
 	}
 	return &Reconciler{client: c, kafka: k, events: recorder, metrics: m, options: o,
 		memory: newMemory(o.Now), again: make(chan event.GenericEvent),
-		busy: &busyKeys{keys: map[types.NamespacedName]time.Time{}}, vanish: &tombstones{names: map[types.NamespacedName]tombstone{}},
+		busy: health.NewPasses("KafkaTopic", passTimeout, o.Now), vanish: &tombstones{names: map[types.NamespacedName]tombstone{}},
 		elected: func() bool { return true }}
 }
 
@@ -91,7 +92,7 @@ func (p *pass) deleting() bool { return p.facts.Object.Deleting || p.facts.Objec
 // Reconcile implements reconcile.Reconciler: read the object; decide and act, until nothing is left to decide; show users what came of it;
 // count the pass, and say when the next one is due.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	defer r.busy.start(req.NamespacedName, r.options.Now())()
+	defer r.busy.Start(req.NamespacedName)()
 	p := &pass{key: req.NamespacedName, log: log.FromContext(ctx), kt: &v1.KafkaTopic{}, began: r.options.Now()}
 	found, err := r.read(ctx, p)
 	if err == nil && !found {

@@ -61,7 +61,7 @@ func (r *Reconciler) seen(o client.Object) {
 
 // countLocked counts an event that has to wait for a running pass over its object.
 func (r *Reconciler) countLocked(o client.Object) {
-	if key := client.ObjectKeyFromObject(o); r.busy.has(key) {
+	if key := client.ObjectKeyFromObject(o); r.busy.Running(key) {
 		r.metrics.Locked(key.Namespace)
 	}
 }
