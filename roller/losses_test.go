@@ -277,6 +277,21 @@ func TestNodesThatWaitForOneAnother(t *testing.T) {
 	sc.Expect(sc.progress.Ring).To(BeNil())
 }
 
+// Replicas that come and go are no progress of nodes that wait for one another.
+func TestNodesThatWaitForOneAnotherWhileReplicasComeAndGo(t *testing.T) {
+	sc := ringOf(t)
+	all, more := sc.s.Topics, roller.Known([]roller.Topic{topicOf("a", 1, ids(0, 1, 2, 3), ids(0, 2, 3)),
+		topicOf("b", 1, ids(0, 1, 2, 3), ids(1, 2, 3))})
+	for i := 0; len(sc.restarts) == 0 && i < 3600; i++ {
+		if sc.s.Topics = all; i/60%2 == 0 {
+			sc.s.Topics = more
+		}
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(0)))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("~", sc.policy.Stall, 2*time.Minute))
+}
+
 // A node that is up to date is no part of a ring, even if others wait for it: a user has to repair it.
 func TestANodeThatIsWaitedForAndUpToDateIsNoRing(t *testing.T) {
 	sc := ringOf(t).current(1)

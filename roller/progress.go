@@ -61,9 +61,10 @@ type Restart struct {
 	Behind int `json:"behind,omitempty"`
 	// Ready is when the new instance was first seen ready.
 	Ready time.Time `json:"ready,omitzero"`
-	// Left is how many replicas still have to catch up, First the number when the node became ready, and Improved the time at which Left
-	// last decreased.
+	// Left is how many replicas still have to catch up, First the number when the node became ready, Least the smallest one since, and
+	// Improved the time at which Least last decreased: replicas that fall out and come back are no progress.
 	Left     int       `json:"left,omitempty"`
+	Least    int       `json:"least,omitempty"`
 	First    int       `json:"first,omitempty"`
 	Improved time.Time `json:"improved,omitzero"`
 	// Unread is since when the Kubernetes cluster of the node can't be read, so that nobody knows whether it is back; zero if it can.
@@ -390,12 +391,12 @@ func (r Restart) after(s *Snapshot, n *Node, policy Policy, a *availability) (Re
 	case left == 0:
 		return r, stageNone
 	case r.First == 0:
-		r.First, r.Left, r.Improved = left, left, s.At
+		r.First, r.Left, r.Least, r.Improved = left, left, left, s.At
 		if r.Ready.IsZero() {
 			r.Ready = s.At
 		}
-	case left < r.Left:
-		r.Left, r.Improved = left, s.At
+	case r.Least == 0 || left < r.Least: // an earlier version stored no Least
+		r.Left, r.Least, r.Improved = left, left, s.At
 	default:
 		r.Left = left
 	}

@@ -214,3 +214,23 @@ func TestAReplicaThatIsAddedIsNotWaitedFor(t *testing.T) {
 		sc.Expect(sc.progress.Restarts).To(BeEmpty())
 	}
 }
+
+// A replica that falls out of sync and comes back again and again is no progress: the node stalls, and the others go on by the rules of the
+// data.
+func TestReplicasThatComeAndGoAreNoProgress(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2, 3, 4, 5)
+	replicas, others := ids(0, 1, 2), topicOf("c", 2, ids(3, 4, 5), ids(3, 4, 5))
+	sc.topics(topicOf("a", 1, replicas, replicas), topicOf("b", 1, replicas, replicas), others)
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(0)))
+	for i := range 3600 {
+		isr := replicas
+		if i/120%2 == 0 {
+			isr = ids(1, 2)
+		}
+		sc.topics(topicOf("a", 1, replicas, ids(1, 2)), topicOf("b", 1, replicas, isr), others) // the disk of node 0's replica of a failed
+		sc.step()
+	}
+	sc.Expect(sc.of(0).State).To(Equal(roller.StateStalled))
+	sc.Expect(sc.restarts).To(ConsistOf(ids(0, 1, 2, 3, 4, 5)))
+}

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Ring is how much is missing on nodes that block one another's restarts, and since when that has not decreased.
+// Ring is how much is missing on nodes that block one another's restarts, at the least, and since when that has not decreased.
 type Ring struct {
+	Nodes []NodeID  `json:"nodes,omitempty"`
 	Left  int       `json:"left"`
 	Since time.Time `json:"since"`
 }
@@ -40,10 +41,15 @@ func (r *round) rings() {
 	}
 	next := Ring{Since: r.s.At}
 	for a := range waits {
+		next.Nodes = append(next.Nodes, a.Node)
 		next.Left += left[a]
 	}
+	slices.Sort(next.Nodes)
 	if last := r.progress.Ring; last != nil && next.Left >= last.Left {
 		next.Since = last.Since
+		if slices.Equal(next.Nodes, last.Nodes) { // what falls out of sync and comes back is no progress
+			next.Left = last.Left
+		}
 	}
 	r.progress.Ring = &next
 	if r.s.At.Sub(next.Since) >= r.policy.Stall {

@@ -164,9 +164,33 @@ func (w *world) register(n *node) {
 // follow lets a broker start to catch up, if a replica of it is not in sync.
 func (w *world) follow(n *node) {
 	if n.up && !n.slow && n.catchAt.IsZero() && slices.ContainsFunc(n.hosted,
-		func(p *partition) bool { return p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) }) {
+		func(p *partition) bool { return p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) && !n.spoils(p) }) {
 		n.catchAt = w.after(time.Second)
 	}
+}
+
+// spoils reports whether a failed disk keeps the broker's replica of a partition out of sync.
+func (n *node) spoils(p *partition) bool { return p == n.dead || p == n.wavering }
+
+// flap takes the wavering replica of a broker with a failed disk out of sync, or brings it back.
+func (w *world) flap(n *node) {
+	n.flapAt = w.after(2 * time.Minute)
+	p := n.wavering
+	if !n.up || !w.governed() || p.Leader < 0 || !slices.Contains(p.Replicas, n.ID) {
+		return
+	}
+	w.hurt(n)
+	switch at := slices.Index(p.ISR, n.ID); {
+	case at < 0:
+		p.ISR = append(p.ISR, n.ID)
+		w.completes(p)
+	case len(p.ISR) > 1:
+		p.ISR = slices.Delete(slices.Clone(p.ISR), at, at+1)
+		if p.Leader == n.ID {
+			w.choose(p)
+		}
+	}
+	w.tell("a replica of broker %d comes and goes: %s has in sync %v", n.ID, p, p.ISR)
 }
 
 // catchUp brings as many replicas of a broker in sync as its rate allows in a second.
@@ -176,7 +200,7 @@ func (w *world) catchUp(n *node) {
 	}
 	left := n.Rate
 	for _, p := range n.hosted {
-		if left > 0 && p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) && w.governed() {
+		if left > 0 && p.Leader >= 0 && !slices.Contains(p.ISR, n.ID) && !n.spoils(p) && w.governed() {
 			p.ISR = append(p.ISR, n.ID)
 			left--
 			w.completes(p)

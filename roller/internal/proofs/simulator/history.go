@@ -92,6 +92,7 @@ func stepKinds() []stepKind {
 		{"clog", 0, (*run).clogs},
 		{"doom", 0, (*run).dooms},
 		{"kill", 0, (*run).kills},
+		{"flap", 0, (*run).flaps},
 	}
 }
 

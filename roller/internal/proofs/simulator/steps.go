@@ -364,6 +364,16 @@ func (r *run) kills(s Step) {
 	r.w.tell("node %d will be killed again and again", s.Node)
 }
 
+// flaps lets a disk of a broker fail with its next stop, for good: one of its replicas does not come back, and another one comes and goes.
+func (r *run) flaps(s Step) {
+	n := r.node(s)
+	if !n.Roles.Broker || len(n.hosted) < 2 || r.given() || !n.up {
+		return
+	}
+	n.abandoned, n.unnoticed, n.flapping = true, true, true
+	r.w.tell("a disk of broker %d will fail", n.ID)
+}
+
 // open ends that a node refuses the roller.
 func (w *world) open(n *node) {
 	n.shut = time.Time{}

@@ -114,6 +114,10 @@ type node struct {
 	// election. A restart ends both.
 	expired time.Time
 	wedged  bool
+	// flapping: a disk fails with the next stop. Then the replica of dead does not come back, and that of wavering comes and goes at flapAt.
+	flapping       bool
+	dead, wavering *partition
+	flapAt         time.Time
 	// sidecar: another container of the pod crashes repeatedly.
 	sidecar bool
 	// abandoned: the node does not come back, and is on hold unless it is unnoticed.
@@ -181,7 +185,7 @@ func (w *world) after(d time.Duration) time.Time { return w.now.Add(d) }
 // due returns the time of the node's next event.
 func (n *node) due() time.Time {
 	var first time.Time
-	for _, at := range []time.Time{n.next, n.fenceAt, n.catchAt, n.voteAt, n.seenUntil, n.shut} {
+	for _, at := range []time.Time{n.next, n.fenceAt, n.catchAt, n.voteAt, n.seenUntil, n.shut, n.flapAt} {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
@@ -248,6 +252,9 @@ func (w *world) happen() {
 		if reached(n.voteAt) {
 			n.voteAt = time.Time{}
 			w.vote(n)
+		}
+		if reached(n.flapAt) {
+			w.flap(n)
 		}
 		if reached(n.catchAt) {
 			n.catchAt = time.Time{}
@@ -338,6 +345,9 @@ func (w *world) started(n *node) {
 // stopped ends a run of Kafka. The controller learns of a clean stop at once.
 func (w *world) stopped(n *node, clean bool) {
 	wasUp := n.up
+	if n.flapping && n.dead == nil && len(n.hosted) > 1 {
+		n.dead, n.wavering, n.flapAt = n.hosted[0], n.hosted[1], w.after(time.Minute)
+	}
 	if n.pod == podReady {
 		n.lastReady = w.now
 	}
