@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,6 +51,8 @@ type Reconciler struct {
 	alone map[types.NamespacedName]finding // the clusters that are skipped
 	// nodes are the Kubernetes clusters in which a cluster had nodes when they could be read.
 	nodes map[types.NamespacedName]map[string]bool
+	// sets are the uids of the sets of a cluster, by Kubernetes cluster.
+	sets map[types.NamespacedName]map[string][]types.UID
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -63,13 +66,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	case err != nil:
 		return reconcile.Result{}, err
 	case found.gone && !r.Named:
-		r.end(ctx, key, finding{})
+		r.end(ctx, key, finding{gone: true})
 		return reconcile.Result{}, nil
 	case found.why != "":
 		if r.end(ctx, key, found) {
 			r.announce(ctx, key, found)
 		}
 		return reconcile.Result{}, nil
+	}
+	if r.replaced(key, found.sets) {
+		r.end(ctx, key, finding{})
 	}
 	d, err := r.roll(key).Look(ctx)
 	if err != nil {
@@ -90,6 +96,8 @@ type finding struct {
 	place string
 	// refusals are the reasons to skip it, by Kubernetes cluster.
 	refusals map[string]string
+	// sets are the uids of all sets, by Kubernetes cluster; those that were read before if it can't be read.
+	sets map[string][]types.UID
 }
 
 // refuse adds a reason to skip the cluster.
@@ -119,8 +127,9 @@ func (f *finding) settle(place string, has bool) {
 // observed, and the roller restarts no node of an unknown set. A set that excluded the Kafka cluster before does so until it can be read
 // again.
 func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (finding, error) {
-	found := finding{gone: true}
+	found := finding{gone: true, sets: map[string][]types.UID{}}
 	before, had := r.skipped(key)
+	known := r.known(key)
 	for _, source := range r.Sources() {
 		var sets core.StrimziPodSetList
 		err := source.Cache.List(ctx, &sets, client.InNamespace(key.Namespace), client.MatchingLabels{v1.LabelCluster: key.Name},
@@ -131,10 +140,12 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 		case err != nil:
 			// Of most names with the label there is nothing: a KafkaConnect has it, too.
 			found.settle(source.ID, had[source.ID])
+			found.sets[source.ID] = known[source.ID]
 			found.refuse(source.ID, nil, before.refusals[source.ID])
 			continue
 		}
 		for i := range sets.Items {
+			found.sets[source.ID] = append(found.sets[source.ID], sets.Items[i].UID)
 			nodes, err := observe.DesiredNodes(&sets.Items[i])
 			found.settle(source.ID, err != nil || len(nodes) > 0)
 		}
@@ -143,6 +154,36 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 	}
 	r.remember(key, found.nodes)
 	return found, nil
+}
+
+// known returns the uids of the sets that a cluster had before.
+func (r *Reconciler) known(key types.NamespacedName) map[string][]types.UID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.sets[key]
+}
+
+// replaced reports whether none of the sets exists any more that a cluster had when it was last looked at: a Kafka that is made again under
+// the same name is another one, to which the clients of the old one, bound to its id, do not talk.
+func (r *Reconciler) replaced(key types.NamespacedName, now map[string][]types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, rolling := r.sets[key], r.rolls[key] != nil
+	if r.sets == nil {
+		r.sets = map[types.NamespacedName]map[string][]types.UID{}
+	}
+	r.sets[key] = now
+	sets := 0
+	for place, uids := range now {
+		sets += len(uids)
+		if slices.ContainsFunc(uids, func(id types.UID) bool { return slices.Contains(before[place], id) }) {
+			return false
+		}
+	}
+	for _, uids := range before {
+		sets += len(uids)
+	}
+	return rolling && sets > 0
 }
 
 // roll returns the roll of this cluster.
@@ -185,6 +226,9 @@ func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, found fi
 	r.mu.Lock()
 	roll, rolling := r.rolls[key]
 	delete(r.rolls, key)
+	if found.gone || found.why != "" {
+		delete(r.sets, key)
+	}
 	news := found.why != r.alone[key].why
 	delete(r.alone, key)
 	if found.why != "" {

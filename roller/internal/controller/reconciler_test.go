@@ -39,6 +39,7 @@ type world struct {
 	namespace string
 	mu        sync.Mutex
 	looks     map[string]int
+	begun     map[string]int
 	open      map[string]bool
 	hangs     map[string]bool
 	overlap   bool
@@ -84,7 +85,7 @@ func begin(t *testing.T, namespace, named string, remotes ...observe.Source) *wo
 // beginSeeing is begin with caches that transform what they store.
 func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, named string, remotes ...observe.Source) *world {
 	needServer(t)
-	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, open: map[string]bool{}, hangs: map[string]bool{}}
+	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, begun: map[string]int{}, open: map[string]bool{}, hangs: map[string]bool{}}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: transform},
@@ -102,6 +103,7 @@ func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, na
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.open[cluster.Name] = true
+			w.begun[cluster.Name]++
 			return &stub{w: w, name: cluster.Name}
 		},
 	}
@@ -137,6 +139,13 @@ func (w *world) isOpen(cluster string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.open[cluster] || cluster == "" && len(w.open) > 0
+}
+
+// opened returns how many rolls of this cluster were begun.
+func (w *world) opened(cluster string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.begun[cluster]
 }
 
 // quiet waits until no more looks follow from the events so far, and returns the number of looks.
@@ -289,6 +298,28 @@ func TestANamedCluster(t *testing.T) {
 	set.Labels[core.LabelManagedBy] = core.ManagedByStrimzi
 	w.Expect(k8s.Update(t.Context(), set)).To(Succeed())
 	w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeFalse())
+}
+
+// A Kafka cluster that is deleted and made again under the same name is rolled anew, by clients that are not bound to the old one, whether
+// it is named or not, and whether a reconcile came in between or not.
+func TestAKafkaThatIsMadeAgainIsRolledAnew(t *testing.T) {
+	for namespace, named := range map[string]string{"again-named": "mine", "again-unnamed": ""} {
+		t.Run(namespace, func(t *testing.T) {
+			w := begin(t, namespace, named)
+			w.create(setOf(t, namespace, "mine"))
+			w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
+			w.quiet("mine")
+			opened := w.opened("mine")
+			w.create(node(namespace, "mine-kafka-0", "mine"))
+			w.quiet("mine")
+			w.Expect(w.opened("mine")).To(Equal(opened), "it is the same Kafka")
+
+			w.Expect(k8s.Delete(t.Context(), setOf(t, namespace, "mine"))).To(Succeed())
+			w.create(setOf(t, namespace, "mine"))
+			w.Eventually(func() int { return w.opened("mine") }).Should(BeNumerically(">", opened))
+			w.Eventually(func() bool { return w.isOpen("mine") }).Should(BeTrue())
+		})
+	}
 }
 
 // A glance reads the same from the caches as from the API server, page by page.
