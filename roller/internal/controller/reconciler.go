@@ -31,6 +31,30 @@ type Roll interface {
 	Close(ctx context.Context)
 }
 
+// oneUser is a roll that is used by one goroutine at a time.
+type oneUser struct {
+	Roll
+	turn chan struct{} // a mutex, as a channel, so that a caller can stop waiting
+}
+
+// take waits until no other goroutine uses the roll; it returns false if ctx ends first.
+func (o oneUser) take(ctx context.Context) bool {
+	select {
+	case o.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (o oneUser) look(ctx context.Context) (roller.Decision, error) {
+	if !o.take(ctx) {
+		return roller.Decision{}, context.Cause(ctx)
+	}
+	defer func() { <-o.turn }()
+	return o.Look(ctx)
+}
+
 // Reconciler rolls the Kafka clusters of the StrimziPodSets that it sees. Its requests name Kafka clusters.
 type Reconciler struct {
 	// Sources returns the connected Kubernetes clusters; the reconciler reads their caches.
@@ -47,7 +71,7 @@ type Reconciler struct {
 	Passes *health.Passes
 
 	mu    sync.Mutex
-	rolls map[types.NamespacedName]Roll
+	rolls map[types.NamespacedName]oneUser
 	alone map[types.NamespacedName]finding // the clusters that are skipped
 	// nodes are the Kubernetes clusters in which a cluster had nodes when they could be read.
 	nodes map[types.NamespacedName]map[string]bool
@@ -77,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if r.replaced(key, found.sets) {
 		r.end(ctx, key, finding{})
 	}
-	d, err := r.roll(key).Look(ctx)
+	d, err := r.roll(key).look(ctx)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -187,15 +211,15 @@ func (r *Reconciler) replaced(key types.NamespacedName, now map[string][]types.U
 }
 
 // roll returns the roll of this cluster.
-func (r *Reconciler) roll(key types.NamespacedName) Roll {
+func (r *Reconciler) roll(key types.NamespacedName) oneUser {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rolls == nil {
-		r.rolls, r.alone = map[types.NamespacedName]Roll{}, map[types.NamespacedName]finding{}
+		r.rolls, r.alone = map[types.NamespacedName]oneUser{}, map[types.NamespacedName]finding{}
 	}
 	delete(r.alone, key)
 	if _, there := r.rolls[key]; !there {
-		r.rolls[key] = r.New(key)
+		r.rolls[key] = oneUser{r.New(key), make(chan struct{}, 1)}
 	}
 	return r.rolls[key]
 }
@@ -255,15 +279,25 @@ func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f f
 	r.Record(f.place, set, "LeftAlone", "Roll", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 }
 
-// Close ends all rolls.
+// lastLooks is how long Close waits for looks, whose contexts have ended.
+const lastLooks = 3 * time.Second
+
+// Close ends all rolls. It may be called while looks run, because a manager that loses its Lease does not wait for them. A roll whose look
+// does not end is left as it is, for a process that exits: the Lease of its Kafka cluster expires.
 func (r *Reconciler) Close(ctx context.Context) {
 	r.mu.Lock()
 	rolls := r.rolls
 	r.rolls = nil
 	r.mu.Unlock()
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLooks)
+	defer cancel()
 	var all sync.WaitGroup
 	for _, roll := range rolls {
-		all.Go(func() { roll.Close(ctx) })
+		all.Go(func() {
+			if roll.take(patient) {
+				roll.Close(ctx)
+			}
+		})
 	}
 	all.Wait()
 }
