@@ -126,7 +126,8 @@ func (s *tokenSource) fetch(ctx context.Context) (bearer, error) {
 	return fresh, nil
 }
 
-// answered returns the error of an answer without a token. A rejected request is a refused login: more attempts would only lock the account.
+// answered returns the error of an answer without a token. A rejected request is a refused login: more attempts would only lock the
+// account.
 func answered(status int, message string) *kafka.Error {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:

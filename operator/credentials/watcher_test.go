@@ -254,7 +254,8 @@ func TestLoadDoesNotApply(t *testing.T) {
 		}
 	}
 	applied := make(chan kafka.Config, 10)
-	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) error { applied <- config; return nil }, slog.New(slog.DiscardHandler))
+	w := NewWatcher(c.operator, parse(t, watcherVariables()), func(config kafka.Config) error { applied <- config; return nil },
+		slog.New(slog.DiscardHandler))
 	loaded, err := w.Load(t.Context())
 	if err != nil || loaded.SASL.Password != "1" {
 		t.Fatalf("%+v, %v", loaded, err)

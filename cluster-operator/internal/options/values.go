@@ -119,7 +119,8 @@ func restricted(text string) (bool, error) {
 func domain(text string) (string, error) {
 	text, err := settings.Name(text)
 	if err != nil {
-		return "", settings.Invalid("not a DNS domain", "use lower-case letters, digits, - and ., with no dot at either end, such as cluster.local")
+		return "", settings.Invalid("not a DNS domain",
+			"use lower-case letters, digits, - and ., with no dot at either end, such as cluster.local")
 	}
 	return text, nil
 }
