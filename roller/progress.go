@@ -350,8 +350,8 @@ func (r Restart) watched(s *Snapshot, n *Node, policy Policy) bool {
 	return s.At.Sub(r.Improved) < policy.Stall
 }
 
-// since returns the time from which the roller waits for a restarted node: its restart, the creation of its new pod or, if that was ready in
-// between, perhaps unnoticed, the time at which it became unready. A container that is killed again and again renews nothing.
+// since returns the time from which the roller waits for a restarted node: its restart, the creation of its new pod or, if that was ready
+// in between, perhaps unnoticed, the time at which it became unready. A container that is killed again and again renews nothing.
 func (r Restart) since(n *Node) time.Time {
 	since := r.At
 	if instance, known := n.Instance.Get(); !known || instance == r.Instance || instance == "" || n.Ready.Or(true) {

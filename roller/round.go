@@ -183,7 +183,8 @@ func (r *round) givenUp(a *Assessment) bool {
 		return false
 	}
 	since, waits := r.progress.Waiting[a.Node]
-	return a.stage == stageFailed || a.stage == stageStalled || a.stage == stageUnread || waits && r.s.At.Sub(since) >= r.policy.Patience || r.denied(a)
+	return a.stage == stageFailed || a.stage == stageStalled || a.stage == stageUnread ||
+		waits && r.s.At.Sub(since) >= r.policy.Patience || r.denied(a)
 }
 
 // denied reports whether the API server has denied a node's restart for the patience, and is not to be asked again yet. Attempts in between

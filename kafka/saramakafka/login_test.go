@@ -397,8 +397,8 @@ func issued(t *testing.T, from, to, caTo time.Duration) (server tls.Certificate,
 	t.Helper()
 	now := time.Now()
 	template := func(name string, from, to time.Duration) *x509.Certificate {
-		return &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(from), NotAfter: now.Add(to),
-			DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}}
+		return &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(from),
+			NotAfter: now.Add(to), DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}}
 	}
 	ca := template("our CA", -100*time.Hour, caTo)
 	ca.IsCA, ca.BasicConstraintsValid, ca.KeyUsage = true, true, x509.KeyUsageCertSign
@@ -421,8 +421,8 @@ func issued(t *testing.T, from, to, caTo time.Duration) (server tls.Certificate,
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER})
 }
 
-// Only a server's own certificate that is past its end is expired for all clients: Java does not check the times of a CA that it trusts, and
-// a certificate that is not valid yet may be so by our clock alone.
+// Only a server's own certificate that is past its end is expired for all clients: Java does not check the times of a CA that it trusts,
+// and a certificate that is not valid yet may be so by our clock alone.
 func TestAnExpiredCertificateIsTheServersOwn(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, caTo time.Duration

@@ -49,8 +49,8 @@ func readiness(pod *corev1.Pod) (ready bool, since time.Time) {
 	return kafka.Ready, since
 }
 
-// lastReady returns until when a pod was ready; zero if it never was, or is. The kubelet writes the condition Ready, as false, no later than
-// that the pod is initialized, and changes its time only when the pod becomes ready or stops being so.
+// lastReady returns until when a pod was ready; zero if it never was, or is. The kubelet writes the condition Ready, as false, no later
+// than that the pod is initialized, and changes its time only when the pod becomes ready or stops being so.
 func lastReady(pod *corev1.Pod) time.Time {
 	var changed, initialized time.Time
 	for _, c := range pod.Status.Conditions {

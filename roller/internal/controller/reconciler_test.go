@@ -85,7 +85,8 @@ func begin(t *testing.T, namespace, named string, remotes ...observe.Source) *wo
 // beginSeeing is begin with caches that transform what they store.
 func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, named string, remotes ...observe.Source) *world {
 	needServer(t)
-	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, begun: map[string]int{}, open: map[string]bool{}, hangs: map[string]bool{}}
+	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, begun: map[string]int{},
+		open: map[string]bool{}, hangs: map[string]bool{}}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: transform},

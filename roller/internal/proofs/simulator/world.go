@@ -151,8 +151,9 @@ const (
 )
 
 func newWorld(c Cluster, story *strings.Builder) *world {
-	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{}, dark: map[string]time.Time{}, forbidden: map[[2]int]bool{},
-		policy: c.Policy, old: c.Old, doomed: none, vanished: none, leader: -1, leaderless: began, revision: 1, story: story}
+	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{},
+		dark: map[string]time.Time{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, doomed: none, vanished: none,
+		leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
 		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1,
 			wanted: 1, config: first()}
