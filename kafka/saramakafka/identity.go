@@ -105,9 +105,9 @@ func (r *router) identify(ctx context.Context, n *node, c *conn) error {
 	return nil
 }
 
-// identifyByFetch asks a controller whether it is of the pinned cluster. Controllers have no Metadata, and no DescribeCluster until they know
-// the metadata version, which takes a leader after their start. They reject a Fetch with another cluster's id before they look at anything
-// else, and one of the right cluster because it names no partition (KafkaRaftClient.handleFetchRequest).
+// identifyByFetch asks a controller whether it is of the pinned cluster. Controllers have no Metadata, and no DescribeCluster until they
+// know the metadata version, which takes a leader after their start. They reject a Fetch with another cluster's id before they look at
+// anything else, and one of the right cluster because it names no partition (KafkaRaftClient.handleFetchRequest).
 func (r *router) identifyByFetch(ctx context.Context, c *conn) error {
 	const withClusterID = 12 // the first version that names the cluster
 	pinned := r.pin.cluster()

@@ -192,7 +192,8 @@ func (r *Reconciler) known(key types.NamespacedName) map[string][]types.UID {
 func (r *Reconciler) replaced(key types.NamespacedName, now map[string][]types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before, rolling := r.sets[key], r.rolls[key] != nil
+	before := r.sets[key]
+	_, rolling := r.rolls[key]
 	if r.sets == nil {
 		r.sets = map[types.NamespacedName]map[string][]types.UID{}
 	}
