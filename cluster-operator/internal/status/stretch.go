@@ -104,6 +104,12 @@ func joined(ids []int32) string {
 	return strings.Join(all, ", ")
 }
 
+// The reasons of Degraded: some lost clusters do not answer, or all do and nothing else can be done there.
+const (
+	reasonUnreachable = "RemoteClusterUnreachable"
+	reasonFailed      = "RemoteClusterFailed"
+)
+
 // stretched returns the conditions of a stretched Kafka.
 func stretched(in Input) []v1.Condition {
 	if in.Stretch == nil || !in.Stretch.Formed {
@@ -116,9 +122,9 @@ func stretched(in Input) []v1.Condition {
 	conditions := []v1.Condition{{Type: StretchCluster, Status: v1.ConditionTrue, Reason: "StretchClusterActive", Message: fmt.Sprintf(
 		"Stretch cluster active: provider=%s, central=%s, clusters=%s", in.Stretch.Provider, in.Stretch.Central, strings.Join(ids, ","))}}
 	if lost := in.Stretch.lost(); len(lost) > 0 {
-		reason := "RemoteClusterFailed"
+		reason := reasonFailed
 		if slices.ContainsFunc(lost, func(c Cluster) bool { return !c.answers() }) {
-			reason = "RemoteClusterUnreachable"
+			reason = reasonUnreachable
 		}
 		conditions = append(conditions, v1.Condition{Type: Degraded, Status: v1.ConditionTrue, Reason: reason, Message: describeLost(lost)})
 	}
