@@ -121,8 +121,8 @@ func WrongCluster(err error) (answering string, ok bool) {
 	return "", false
 }
 
-// NewNoLeaderError returns the error of a request to the leader of the metadata quorum, when no controller that answered leads, and at least
-// so many answered. There may be an election. Its class is ClassRetriable.
+// NewNoLeaderError returns the error of a request to the leader of the metadata quorum, when no controller that answered leads, and at
+// least so many answered. There may be an election. Its class is ClassRetriable.
 func NewNoLeaderError(controllers int, message string) *Error {
 	e := NewError(CodeNotController, message)
 	e.following = controllers

@@ -47,8 +47,8 @@ func TestRandomHistoriesOfRolls(t *testing.T) {
 	if races > restarts/100 {
 		t.Errorf("%d of %d restarts were races: too many to take them for unavoidable", races, restarts)
 	}
-	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"races\":%d,\"seed\":%d}\n", made, violations, races,
-		seed)
+	fmt.Printf("PROOF {\"name\":\"random histories of rolls\",\"count\":%d,\"violations\":%d,\"races\":%d,\"seed\":%d}\n", made,
+		violations, races, seed)
 }
 
 // TestRandomHistoriesOfLargeRolls plays the same with very large clusters.

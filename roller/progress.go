@@ -293,27 +293,33 @@ func (p Progress) advance(s *Snapshot, policy Policy, a *availability) (Progress
 			}
 		}
 		r = p.reads(s, id, known)
+		at := stageStopping
 		switch {
-		case !known && !r.Unread.IsZero() && s.At.Sub(r.Unread) >= policy.Patience:
-			stages[id] = stageUnread
 		case !known:
-			stages[id] = stageStarting
-		case instance == r.Instance:
-			stages[id] = stageStopping
-		default:
+			at = r.unknown(s, policy)
+		case instance != r.Instance:
 			p.Restarted[id] = restartedFor(p.Restarted[id], r.Reasons)
-			next, at := r.after(s, n, policy, a)
-			if at == stageNone {
+			var next Restart
+			if next, at = r.after(s, n, policy, a); at == stageNone {
 				p = p.back(s, n, r, policy)
 				continue
 			}
-			p.Restarts[id], stages[id] = next, at
+			p.Restarts[id] = next
 		}
-		if stages[id] != stageNone && stages[id] < stageFailed && s.At.Sub(r.since(n)) >= policy.Patience {
-			stages[id] = stageFailed
+		if at < stageFailed && s.At.Sub(r.since(n)) >= policy.Patience {
+			at = stageFailed
 		}
+		stages[id] = at
 	}
 	return p, stages
+}
+
+// unknown returns the stage of a restart whose instance is unknown.
+func (r Restart) unknown(s *Snapshot, policy Policy) stage {
+	if !r.Unread.IsZero() && s.At.Sub(r.Unread) >= policy.Patience {
+		return stageUnread
+	}
+	return stageStarting
 }
 
 // reads notes since when the Kubernetes cluster of a restarted node can't be read. Its pod may also be unknown for another reason.

@@ -26,15 +26,7 @@ func (r *round) rings() {
 		left[a] = r.lacks(a)
 		r.losses.each(a, func(e *exposure) bool { waits[a] = append(waits[a], e.waits...); return true })
 	}
-	for again := true; again; {
-		again = false
-		for a, others := range waits {
-			if slices.ContainsFunc(others, func(id NodeID) bool { return waits[r.assessment(id)] == nil }) {
-				delete(waits, a)
-				again = true
-			}
-		}
-	}
+	r.keepRing(waits)
 	if len(waits) == 0 {
 		r.progress.Ring = nil
 		return
@@ -54,6 +46,19 @@ func (r *round) rings() {
 	r.progress.Ring = &next
 	if r.s.At.Sub(next.Since) >= r.policy.Stall {
 		r.ring = slices.DeleteFunc(slices.Clone(r.nodes), func(a *Assessment) bool { return waits[a] == nil })
+	}
+}
+
+// keepRing removes the nodes that wait for others than one another.
+func (r *round) keepRing(waits map[*Assessment][]NodeID) {
+	for again := true; again; {
+		again = false
+		for a, others := range waits {
+			if slices.ContainsFunc(others, func(id NodeID) bool { return waits[r.assessment(id)] == nil }) {
+				delete(waits, a)
+				again = true
+			}
+		}
 	}
 }
 

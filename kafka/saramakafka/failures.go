@@ -148,8 +148,8 @@ func (r *router) noController() error {
 	return r.noLeader(nil)
 }
 
-// noLeader returns that error if these controllers answered in the last round that they do not lead. A bootstrap address and an address that
-// the controllers registered may lead to the same one, so that only the larger number of the two is certain.
+// noLeader returns that error if these controllers answered in the last round that they do not lead. A bootstrap address and an address
+// that the controllers registered may lead to the same one, so that only the larger number of the two is certain.
 func (r *router) noLeader(follow []*node) error {
 	among := func(nodes []*node) (count int) {
 		for _, n := range nodes {

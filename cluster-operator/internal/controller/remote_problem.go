@@ -72,8 +72,8 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		if !unauthorized {
 			why = cause(member, err)
 		}
-		return &status.Problem{Reason: status.RemoteUnauthorized, Message: fmt.Sprintf("Cannot connect to cluster '%s': its API server rejects the "+
-			"credentials in Secret %s (%s). Put a kubeconfig with valid ones into it. The operator reloads it immediately", cluster,
+		return &status.Problem{Reason: status.RemoteUnauthorized, Message: fmt.Sprintf("Cannot connect to cluster '%s': its API server rejects "+
+			"the credentials in Secret %s (%s). Put a kubeconfig with valid ones into it. The operator reloads it immediately", cluster,
 			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)}
 	}
 	if missing := missingNamespace(err); missing != "" {

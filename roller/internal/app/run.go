@@ -68,7 +68,9 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 		return err
 	}
 	r := w.reconciler()
-	probes.AddHealthy("passes", r.Passes.Healthy)
+	passes := health.NewPasses("Kafka", max(w.longestLook(), leastLimit), time.Now)
+	r.Passes = passes
+	probes.AddHealthy("passes", passes.Healthy)
 	named := types.NamespacedName{Namespace: o.Namespace, Name: o.Cluster}
 	if err := r.AddTo(mgr, wake, named); err != nil {
 		return err
@@ -176,7 +178,6 @@ func (w *world) reconciler() *controller.Reconciler {
 	all := metrics.New(crmetrics.Registry)
 	return &controller.Reconciler{
 		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: w.longestLook(),
-		Passes: health.NewPasses("Kafka", max(w.longestLook(), leastLimit), time.Now),
 		Record: func(place string, about runtime.Object, reason, action, note string) {
 			w.events.Normal(placed{about, place}, reason, action, note)
 		},

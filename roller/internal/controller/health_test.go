@@ -30,19 +30,19 @@ func TestALookThatHangsIsNotHealthy(t *testing.T) {
 	g := NewWithT(t)
 	now := time.Unix(1_000_000, 0)
 	look := wedged{make(chan struct{}), make(chan struct{})}
+	passes := health.NewPasses("Kafka", time.Minute, func() time.Time { return now })
 	r := &controller.Reconciler{Named: true, Interval: time.Hour, Deadline: time.Minute, Sources: func() []observe.Source { return nil },
-		New:    func(types.NamespacedName) controller.Roll { return look },
-		Passes: health.NewPasses("Kafka", time.Minute, func() time.Time { return now })}
+		New: func(types.NamespacedName) controller.Roll { return look }, Passes: passes}
 	ended := make(chan error)
 	go func() {
 		_, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "a"}})
 		ended <- err
 	}()
 	<-look.looking
-	g.Expect(r.Passes.Healthy(t.Context())).To(Succeed())
+	g.Expect(passes.Healthy(t.Context())).To(Succeed())
 	now = now.Add(3 * time.Minute)
-	g.Expect(r.Passes.Healthy(t.Context())).To(MatchError(ContainSubstring("Kafka ns/a has been running for 3m0s")))
+	g.Expect(passes.Healthy(t.Context())).To(MatchError(ContainSubstring("Kafka ns/a has been running for 3m0s")))
 	close(look.goOn)
 	g.Expect(<-ended).To(Succeed())
-	g.Expect(r.Passes.Healthy(t.Context())).To(Succeed())
+	g.Expect(passes.Healthy(t.Context())).To(Succeed())
 }

@@ -18,7 +18,6 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/operator/health"
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
@@ -67,8 +66,10 @@ type Reconciler struct {
 	Interval, Deadline time.Duration
 	// Record records an Event about an object of the Kubernetes cluster with that id.
 	Record func(place string, about runtime.Object, reason, action, note string)
-	// Passes, if set, contains the passes that are running.
-	Passes *health.Passes
+	// Passes, if set, records the passes that are running.
+	Passes interface {
+		Start(cluster types.NamespacedName) (end func())
+	}
 
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]oneUser
@@ -81,7 +82,9 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	defer r.Passes.Start(request.NamespacedName)()
+	if r.Passes != nil {
+		defer r.Passes.Start(request.NamespacedName)()
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the observation took too long"))
 	defer cancel()
 	key := request.NamespacedName

@@ -206,7 +206,8 @@ func (h History) playOn(r *run) Result {
 		r.heal()
 		r.finish()
 	}
-	return Result{Broken: r.broken(), Took: r.w.now.Sub(ended), Looks: r.count, Restarts: r.restarts, Races: r.oracle.races, Progress: r.progress}
+	return Result{Broken: r.broken(), Took: r.w.now.Sub(ended), Looks: r.count, Restarts: r.restarts, Races: r.oracle.races,
+		Progress: r.progress}
 }
 
 // Shrink removes all parts that are not needed to break a rule: steps, large parts first, then their faults, then nodes and topics.

@@ -115,12 +115,15 @@ func (w *world) seen(n *node) roller.Node {
 	return seen
 }
 
+// shownReady reports whether Kubernetes shows the pod as ready: one that is stopping is as it was.
+func (n *node) shownReady() bool { return n.pod == podReady || n.pod == podStopping && n.wasReady }
+
 // look returns the observable facts of a node.
 func (w *world) look(n *node) roller.Node {
 	seen := roller.Node{
 		ID: n.ID, Name: "kafka-" + strconv.Itoa(int(n.ID)), Place: n.Place, Rack: n.Rack, Roles: n.Roles,
 		Instance: roller.Known(n.instance()), Terminating: n.pod == podStopping, Deleted: n.deleted, Overdue: n.overdue(),
-		Ready: roller.Known(n.pod == podReady || n.pod == podStopping && n.wasReady), ReadyChanged: n.readyAt, Stuck: roller.Known(""),
+		Ready: roller.Known(n.shownReady()), ReadyChanged: n.readyAt, Stuck: roller.Known(""),
 		Created: n.createdAt, LastReady: n.lastReady,
 		Recovery: roller.Known[*roller.Recovery](nil),
 		Answers:  roller.Known(w.answers(n)), Silent: n.silent, Fenced: roller.Known(n.fenced),
@@ -132,7 +135,7 @@ func (w *world) look(n *node) roller.Node {
 			seen.Silent = w.cutAt
 		}
 	}
-	if n.pod == podReady || n.pod == podStopping && n.wasReady {
+	if n.shownReady() {
 		seen.LastReady = time.Time{}
 	}
 	switch n.pod {
@@ -158,6 +161,20 @@ func (n *node) overdue() time.Time {
 	return n.deleted.Add(30 * time.Second)
 }
 
+// failing returns why no client can connect to a node, as far as that shows, and whether its certificate has expired.
+func (w *world) failing(n *node) (why string, expired bool) {
+	switch {
+	case w.cut || !n.process:
+	case !n.expired.IsZero():
+		return "its certificate has expired", true
+	case w.refused:
+		return "it refuses TLS", false
+	case !n.shut.IsZero():
+		return "it refuses connections", false
+	}
+	return "", false
+}
+
 // annotate adds the requests of users, faults, and facts that are unknown.
 func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.request != "" {
@@ -169,15 +186,7 @@ func (w *world) annotate(n *node, seen *roller.Node) {
 	if n.sidecar && n.pod != podGone {
 		seen.Sidecar = "CrashLoopBackOff"
 	}
-	switch {
-	case w.cut || !n.process:
-	case !n.expired.IsZero():
-		seen.Failing, seen.Expired = "its certificate has expired", true
-	case w.refused:
-		seen.Failing = "it refuses TLS"
-	case !n.shut.IsZero():
-		seen.Failing = "it refuses connections"
-	}
+	seen.Failing, seen.Expired = w.failing(n)
 	if w.old && n.fenced {
 		seen.Fenced = roller.Unknown[bool]("the brokers do not tell of those that are out of service")
 		seen.Rack = "" // nor of their racks

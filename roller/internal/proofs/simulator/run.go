@@ -84,14 +84,7 @@ func (r *run) look(s Step) {
 	if len(d.Actions) == 0 || s.Fault == faultCrashBeforeActs {
 		return
 	}
-	switch s.Fault {
-	case faultSlowStore:
-		r.w.pass(slowly(s.Arg))
-	case faultMeanwhile:
-		r.meanwhile(s)
-	case faultSleep:
-		r.sleep(s.Arg)
-	}
+	r.delay(s)
 	r.elected = false
 	for i, a := range d.Actions {
 		if s.Fault == faultCrashMidway && i == s.Arg%len(d.Actions) {
@@ -105,6 +98,18 @@ func (r *run) look(s Step) {
 		if s.Fault == faultSlowActs && a.Kind != roller.ActionRestart {
 			r.w.pass(slowly(s.Arg))
 		}
+	}
+}
+
+// delay passes the time between the storing of the progress and the actions.
+func (r *run) delay(s Step) {
+	switch s.Fault {
+	case faultSlowStore:
+		r.w.pass(slowly(s.Arg))
+	case faultMeanwhile:
+		r.meanwhile(s)
+	case faultSleep:
+		r.sleep(s.Arg)
 	}
 }
 
@@ -442,9 +447,8 @@ func (n *node) lacks() string {
 	return ""
 }
 
-// excusedBy explains why a node may stay outdated: another one is still down. It returns "" if nothing excuses it.
-func (r *run) excusedBy(n *node) string {
-	t := r.oracle.truth()
+// lostVoters counts the voters that do not come back.
+func (r *run) lostVoters(t truth) int {
 	lost := 0
 	for _, v := range r.w.voters() {
 		wedged := v.wedged && v.Roles.Broker && KeepsData(t.topics, v.ID, t.down) != "" // its repair is forbidden
@@ -452,6 +456,13 @@ func (r *run) excusedBy(n *node) string {
 			lost++
 		}
 	}
+	return lost
+}
+
+// excusedBy explains why a node may stay outdated: another one is still down. It returns "" if nothing excuses it.
+func (r *run) excusedBy(n *node) string {
+	t := r.oracle.truth()
+	lost := r.lostVoters(t)
 	switch why := KeepsData(t.topics, n.ID, t.down); {
 	case lost > 0 && !r.w.governed():
 		return "there is no quorum, and a voter that is needed for one is lost"
