@@ -67,9 +67,9 @@ func (s *Stretching) clusters() *validate.Clusters {
 	return c
 }
 
-// lists reports whether the settings list a Kubernetes cluster.
+// lists reports whether the settings list a Kubernetes cluster. Without settings for stretched Kafkas, nobody took one away.
 func (s *Stretching) lists(id string) bool {
-	return slices.ContainsFunc(s.Members(), func(m Member) bool { return m.ID() == id })
+	return s == nil || slices.ContainsFunc(s.Members(), func(m Member) bool { return m.ID() == id })
 }
 
 // home returns the connection to the Kubernetes cluster that the operator runs in, nil as long as there is none.
