@@ -69,7 +69,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	}
 	r := w.reconciler()
 	passes := health.NewPasses("Kafka", max(w.longestLook(), leastLimit), time.Now)
-	r.Passes = passes
+	r.Passing = passes.Start
 	probes.AddHealthy("passes", passes.Healthy)
 	named := types.NamespacedName{Namespace: o.Namespace, Name: o.Cluster}
 	if err := r.AddTo(mgr, wake, named); err != nil {

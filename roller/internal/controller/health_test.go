@@ -32,7 +32,7 @@ func TestALookThatHangsIsNotHealthy(t *testing.T) {
 	look := wedged{make(chan struct{}), make(chan struct{})}
 	passes := health.NewPasses("Kafka", time.Minute, func() time.Time { return now })
 	r := &controller.Reconciler{Named: true, Interval: time.Hour, Deadline: time.Minute, Sources: func() []observe.Source { return nil },
-		New: func(types.NamespacedName) controller.Roll { return look }, Passes: passes}
+		New: func(types.NamespacedName) controller.Roll { return look }, Passing: passes.Start}
 	ended := make(chan error)
 	go func() {
 		_, err := r.Reconcile(context.Background(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "a"}})

@@ -66,10 +66,8 @@ type Reconciler struct {
 	Interval, Deadline time.Duration
 	// Record records an Event about an object of the Kubernetes cluster with that id.
 	Record func(place string, about runtime.Object, reason, action, note string)
-	// Passes, if set, records the passes that are running.
-	Passes interface {
-		Start(cluster types.NamespacedName) (end func())
-	}
+	// Passing, if set, records that a pass over a cluster begins, and returns what records its end.
+	Passing func(cluster types.NamespacedName) (end func())
 
 	mu    sync.Mutex
 	rolls map[types.NamespacedName]oneUser
@@ -82,8 +80,8 @@ type Reconciler struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	if r.Passes != nil {
-		defer r.Passes.Start(request.NamespacedName)()
+	if r.Passing != nil {
+		defer r.Passing(request.NamespacedName)()
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Deadline, errors.New("the observation took too long"))
 	defer cancel()
