@@ -16,7 +16,8 @@ import (
 // empty, except for the conditions of the status, and invalid names the field and its value. object must not have an UnmarshalJSON that
 // calls Object.
 func Object[Spec, Status any](data []byte, object any, spec **Spec, status *Status) (invalid string, err error) {
-	if kjson.UnmarshalCaseSensitivePreserveInts(data, object) == nil {
+	endless := endlessIn(data)
+	if endless == "" && kjson.UnmarshalCaseSensitivePreserveInts(data, object) == nil {
 		return "", nil
 	}
 	parts := map[string]json.RawMessage{}
@@ -38,7 +39,12 @@ func Object[Spec, Status any](data []byte, object any, spec **Spec, status *Stat
 	}
 	var reasons []string
 	var why string
-	if *spec, why = part[*Spec]("spec", parts); why != "" {
+	if why = endless; why != "" {
+		*spec = nil
+	} else {
+		*spec, why = part[*Spec]("spec", parts)
+	}
+	if why != "" {
 		reasons = append(reasons, why)
 	}
 	if *status, why = part[Status]("status", parts); why != "" {

@@ -69,6 +69,17 @@ func TestObject(t *testing.T) {
 			false, false},
 		"a quantity that is none": {pool + `,"spec":{"resources":{"limits":{"cpu":"lots"}},"replicas":3},"status":{"replicas":3}`,
 			".spec: quantities must match the regular expression", false, true},
+		"a quantity without end": {pool + `,"spec":{"resources":{"limits":{"memory":"1e-900000000"}},"replicas":3},"status":{"replicas":3}`,
+			".spec.resources.limits.memory is not a quantity: 1e-900000000", false, true},
+		"a quantity without end in a list": {pool + `,"spec":{"replicas":3,"template":{"pod":{"volumes":[{"name":"v","emptyDir":` +
+			`{"sizeLimit":"12345678901234567890E+0900000000"}}]}}},"status":{"replicas":3}`,
+			".spec.template.pod.volumes[0].emptyDir.sizeLimit is not a quantity: 12345678901234567890E+0900000000", false, true},
+		"a Kafka with a quantity without end": {kafka + `,"spec":{"kafka":{"resources":{"requests":{"cpu":".1e900000000"}}}},` +
+			`"status":{"clusterId":"x"}`, ".spec.kafka.resources.requests.cpu is not a quantity: .1e900000000", false, true},
+		"a quantity without end in a pod": {set + `,"spec":{"pods":[{"spec":{"containers":[{"resources":{"limits":{"cpu":"1e900000000"}}}]}}]}`,
+			".spec.pods[0].spec.containers[0].resources.limits.cpu is not a quantity: 1e900000000", false, false},
+		"a hash that looks like a quantity": {pool + `,"spec":{"resources":{"limits":{"cpu":"1e2","memory":"1e002"}},"replicas":3,"template":` +
+			`{"pod":{"metadata":{"labels":{"limit":"71523e1358234"}}}}}`, "", true, false},
 		"a set": {set + `,"spec":{"pods":[{}]},"status":{"pods":1}`, "", true, true},
 		"a set with such a status": {set + `,"spec":{"pods":[{}]},"status":{"pods":` + beyond + `}`,
 			".status.pods is not a value of type int32: number 3000000000", true, false},

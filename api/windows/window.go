@@ -47,7 +47,7 @@ var (
 	monthField  = field{name: "month", min: 1, max: 12, names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT",
 		"NOV", "DEC"}}
 	weekField = field{name: "day of week", min: 1, max: 7, names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
-	yearField = field{name: "year", min: 1970, max: 2099}
+	yearField = field{name: "year", min: 1970, max: 2199}
 )
 
 // Parse reads a Quartz cron expression. Source: org.quartz.CronExpression, which Strimzi uses.
@@ -102,14 +102,14 @@ func (f field) parse(text string) (set, error) {
 	return values, nil
 }
 
-// parseItem reads *, 5, 5-10, 22-2, */5, 5/10 or 5-30/10.
+// parseItem reads *, 5, 5-10, 22-2, */5, 5/10 or 5-30/10. A step of 0 is none, as in Quartz: */0 is *, and 5/0 is 5.
 func (f field) parseItem(item string, into set) error {
 	span, step, stepped := strings.Cut(item, "/")
 	increment := 1
 	if stepped {
 		var err error
-		if increment, err = strconv.Atoi(step); err != nil || increment < 1 || increment > f.max {
-			return fmt.Errorf("%s: %q is not a step from 1 to %d", f.name, step, f.max)
+		if increment, err = strconv.Atoi(step); err != nil || increment < 0 || increment > f.max {
+			return fmt.Errorf("%s: %q is not a step from 0 to %d", f.name, step, f.max)
 		}
 	}
 	from, to := f.min, f.max
@@ -123,10 +123,12 @@ func (f field) parseItem(item string, into set) error {
 			if to, err = f.value(last); err != nil {
 				return err
 			}
-		} else if !stepped {
+		}
+		if !ranged && !stepped || increment == 0 {
 			to = from
 		}
 	}
+	increment = max(1, increment)
 	if to < from { // 22-2 goes over midnight
 		if f.name == yearField.name {
 			return fmt.Errorf("%s: %q ends before it begins", f.name, item)
@@ -139,9 +141,12 @@ func (f field) parseItem(item string, into set) error {
 	return nil
 }
 
+// value reads a number, or a name, of which only the first three letters count, as in Quartz.
 func (f field) value(text string) (int, error) {
-	if i := slices.Index(f.names, text); i >= 0 {
-		return f.min + i, nil
+	for i, name := range f.names {
+		if rest, is := strings.CutPrefix(text, name); is && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			return f.min + i, nil
+		}
 	}
 	v, err := strconv.Atoi(text)
 	if err != nil || v < f.min || v > f.max || strings.HasPrefix(text, "+") {
