@@ -115,3 +115,17 @@ func TestWrongResources(t *testing.T) {
 			message: "[.spec.entityOperator.topicOperator.resources memory request must be > zero]"},
 	})
 }
+
+func TestWrongTopicOperators(t *testing.T) {
+	expectErrors(t, []wrong{
+		{name: "no time between reconciliations", code: "IntervalInvalid",
+			changes: `kafka: {spec: {entityOperator: {topicOperator: {reconciliationIntervalMs: 0}}}}`,
+			message: ".spec.entityOperator.topicOperator.reconciliationIntervalMs is 0: it must be from 1 to 9223372036854"},
+		{name: "more time than there is", code: "IntervalInvalid",
+			changes: `kafka: {spec: {entityOperator: {topicOperator: {reconciliationIntervalMs: 9223372036855}}}}`,
+			message: ".spec.entityOperator.topicOperator.reconciliationIntervalMs is 9223372036855: it must be from 1 to 9223372036854"},
+		{name: "more seconds than there are", code: "IntervalInvalid",
+			changes: `kafka: {spec: {entityOperator: {topicOperator: {reconciliationIntervalSeconds: 9223372037}}}}`,
+			message: ".spec.entityOperator.topicOperator.reconciliationIntervalSeconds is 9223372037: it must be from 1 to 9223372036"},
+	})
+}

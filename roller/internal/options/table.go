@@ -142,7 +142,8 @@ func (d *draft) stretch() []settings.Setting {
 func (d *draft) times() []settings.Setting {
 	return []settings.Setting{
 		{Env: "STRIMZI_ROLLER_INTERVAL", Flag: "interval", Default: "2m0s", Added: true, Parse: settings.Into(&d.Interval, settings.Duration(1)),
-			Doc: "How often the roller observes the cluster while there is nothing to do."},
+			Doc: "How often the roller observes the cluster while there is nothing to do. The alert RollerNotLooking fires if it is more than " +
+				"15 minutes: lengthen its 15 minutes, too."},
 		{Flag: "timeout", Default: "20s", Parse: settings.Into(&d.Timeout, settings.Duration(1)),
 			Doc: "The timeout of a request to Kubernetes or Kafka."},
 	}
