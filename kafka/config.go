@@ -11,6 +11,9 @@ import (
 type Config struct {
 	// Bootstrap are host:port addresses of one or more brokers; for a client of the controllers (see Controllers) those of controllers.
 	Bootstrap []string
+	// Nodes are host:port addresses of single nodes, by id. They serve as further bootstrap addresses, and to reach a node whose address no
+	// other one reports, as when all have failed.
+	Nodes map[int32]string
 	// Dial, if set, opens the connections instead of the default dialer, for example through a tunnel or into another network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// ClientID is sent with each request; brokers log it and apply quotas to it.

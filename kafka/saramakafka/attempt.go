@@ -355,8 +355,12 @@ func (r *router) nextRound(ctx context.Context, t *trial) error {
 	}
 	clear(t.tried)
 	sleep(ctx, pause(t.rounds-1))
-	if t.request.broker != anyBroker {
-		return r.find(ctx, t.request.broker) // its address may have changed
+	if t.request.broker == anyBroker {
+		return nil
+	}
+	// Its address may have changed. If nobody reports addresses, its own failure says more than theirs.
+	if err := r.find(ctx, t.request.broker); !r.knows(t.request.broker) {
+		return err
 	}
 	return nil
 }

@@ -3,9 +3,11 @@ package saramakafka_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -126,5 +128,35 @@ func TestConnectionsAreOpenedAsTheConfigurationSays(t *testing.T) {
 	})
 	if _, err := a.ListTopics(within(t, patience)); err != nil || opened.Load() == 0 {
 		t.Errorf("got %v after %d connections", err, opened.Load())
+	}
+}
+
+// TestANodeIsAskedAtItsOwnAddress checks that no other node, and no bootstrap address, is needed for that.
+func TestANodeIsAskedAtItsOwnAddress(t *testing.T) {
+	e := embed(t, kafkatest.Options{Brokers: 2})
+	gone := newProxy(t, e.Bootstrap()[0])
+	_ = gone.listener.Close()
+	own := map[int32]string{0: e.Bootstrap()[0], 1: e.Bootstrap()[1]}
+	a := connect(t, kafka.Config{Bootstrap: []string{gone.addr()}, Nodes: own, NodeTimeout: time.Second})
+	if _, err := a.DescribeCluster(within(t, patience)); err != nil {
+		t.Errorf("the addresses of nodes are no bootstrap addresses: %v", err)
+	}
+	// A client that nobody has told the addresses, because all have failed.
+	a = connect(t, kafka.Config{Bootstrap: []string{gone.addr()}, Nodes: own, NodeTimeout: time.Second})
+	for id := range own {
+		if err := e.StopNode(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id := range own {
+		if _, err := nodeID(t, a, id); !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), fmt.Sprintf("broker %d ", id)) {
+			t.Errorf("the failure of node %d is %v", id, err)
+		}
+	}
+	if err := e.StartNode(1, false); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := nodeID(t, a, 1); err != nil || id != "1" {
+		t.Errorf("got %q, %v", id, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -52,7 +53,8 @@ type router struct {
 	table    []*node          // the known brokers
 	fenced   map[int32]*node  // those not in service, by id; used only for requests that no other node can answer
 	tableOf  string           // the id of their cluster
-	seeds    []*node          // the bootstrap addresses
+	seeds    []*node          // the addresses in the settings
+	given    map[int32]*node  // those of them that belong to a node, by its id
 	cursor   int              // where in the table to start
 	learned  time.Time        // when the table was read; zero if it must be read
 	learning bool
@@ -67,16 +69,27 @@ type router struct {
 }
 
 func newRouter(s *settings, p *pin, kind nodeKind) *router {
-	r := &router{settings: s, pin: p, kind: kind, nodes: map[string]*node{}, controller: -1, released: make(chan struct{})}
+	r := &router{
+		settings: s, pin: p, kind: kind, nodes: map[string]*node{}, given: map[int32]*node{}, controller: -1, released: make(chan struct{}),
+	}
 	r.controllerMatters = kind == controllers // controllers forward nothing
 	for _, addr := range s.bootstrap {
-		if r.nodes[addr] == nil {
-			n := &node{addr: addr, id: -1}
-			r.nodes[addr] = n
-			r.seeds = append(r.seeds, n)
-		}
+		r.seed(addr)
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		r.given[id] = r.seed(s.nodes[id])
 	}
 	return r
+}
+
+// seed adds an address of the settings.
+func (r *router) seed(addr string) *node {
+	if r.nodes[addr] == nil {
+		n := &node{addr: addr, id: -1}
+		r.nodes[addr] = n
+		r.seeds = append(r.seeds, n)
+	}
+	return r.nodes[addr]
 }
 
 // choice is the result of pick: a node with a connection or with permission to open one; or a wait; or none if no node is left.
@@ -146,6 +159,9 @@ func (r *router) candidates(req *request) []*node {
 		if n := r.fenced[req.broker]; n != nil {
 			out = append(out, n)
 		}
+		if n := r.given[req.broker]; n != nil && len(out) == 0 {
+			out = append(out, n)
+		}
 		return out
 	}
 	for i := range r.table {
@@ -163,7 +179,7 @@ func (r *router) candidates(req *request) []*node {
 func (r *router) knows(id int32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.fenced[id] != nil || slices.ContainsFunc(r.table, func(n *node) bool { return n.id == id })
+	return r.fenced[id] != nil || r.given[id] != nil || slices.ContainsFunc(r.table, func(n *node) bool { return n.id == id })
 }
 
 // known counts the brokers.

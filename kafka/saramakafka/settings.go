@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ const (
 // settings are a checked kafka.Config. They are immutable.
 type settings struct {
 	bootstrap      []string
+	nodes          map[int32]string
 	dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	clientID       string
 	tls            *tls.Config
@@ -40,6 +42,7 @@ type settings struct {
 func newSettings(cfg kafka.Config) (*settings, error) {
 	s := &settings{
 		bootstrap:   slices.Clone(cfg.Bootstrap),
+		nodes:       maps.Clone(cfg.Nodes),
 		dial:        cfg.Dial,
 		clientID:    cfg.ClientID,
 		dialTimeout: cfg.DialTimeout, requestTimeout: cfg.RequestTimeout, nodeTimeout: cfg.NodeTimeout,
@@ -51,6 +54,11 @@ func newSettings(cfg kafka.Config) (*settings, error) {
 	for _, addr := range s.bootstrap {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return nil, fmt.Errorf("bootstrap address %q is not host:port: %w", addr, err)
+		}
+	}
+	for id, addr := range s.nodes {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("address %q of node %d is not host:port: %w", addr, id, err)
 		}
 	}
 	var err error
