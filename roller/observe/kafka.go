@@ -121,11 +121,20 @@ func (k *Kafka) Read(ctx context.Context, brokers, controllers []roller.NodeID) 
 // read is Read, but does not ask again for recalled facts.
 func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, known recalled) KafkaFacts {
 	facts := KafkaFacts{Nodes: map[roller.NodeID]NodeAnswer{}, Recalled: map[roller.NodeID]bool{}}
+	forQuorum, cancel := partOf(ctx)
+	defer cancel()
+	if known.noneReady {
+		// If no broker answers, the client tries them until the time is over, and the facts would be too old to restart one.
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, longest)
+		defer stop()
+		forQuorum = ctx
+	}
 	var byBrokers, byPeers, byControllers map[roller.NodeID]NodeAnswer
 	var on, onOthers map[roller.NodeID][]string
 	var all sync.WaitGroup
 	all.Go(func() {
-		facts.Quorum = k.quorum(ctx, known.controllers)
+		facts.Quorum = k.quorum(forQuorum, known.controllers)
 		k.topics(ctx, &facts, brokers, known)
 	})
 	all.Go(func() { k.brokers(ctx, &facts, known.members) })
@@ -277,24 +286,22 @@ const (
 )
 
 // quorum asks the controllers if it can, else the brokers. If the controllers fail or do not answer soon, it asks the brokers as well, and
-// returns the first good answer. It uses only a part of the time that is left, so that some remains for the topics. running is how many
-// controllers may be running; if so many answer that they do not lead, there is no leader.
+// returns the first good answer. running is how many controllers may be running; if so many answer that they do not lead, there is no
+// leader.
 func (k *Kafka) quorum(ctx context.Context, running int) roller.Fact[roller.Quorum] {
-	part, cancel := partOf(ctx)
-	defer cancel()
 	if k.Controllers == nil {
-		return quorumOf(k.Brokers.DescribeQuorum(part))
+		return quorumOf(k.Brokers.DescribeQuorum(ctx))
 	}
 	byControllers, byBrokers := make(chan roller.Fact[roller.Quorum], 1), make(chan roller.Fact[roller.Quorum], 1)
 	go func() {
-		q, err := k.Controllers.DescribeQuorum(part)
+		q, err := k.Controllers.DescribeQuorum(ctx)
 		if running > 0 && kafka.NoLeader(err) >= running {
 			q, err = kafka.Quorum{Leader: -1}, nil
 		}
 		byControllers <- quorumOf(q, err)
 	}()
 	wait := alone
-	if end, limited := part.Deadline(); limited {
+	if end, limited := ctx.Deadline(); limited {
 		wait = min(wait, time.Until(end)/2)
 	}
 	asked := time.NewTimer(wait)
@@ -308,7 +315,7 @@ func (k *Kafka) quorum(ctx context.Context, running int) roller.Fact[roller.Quor
 		byControllers = nil
 	case <-asked.C:
 	}
-	go func() { byBrokers <- quorumOf(k.Brokers.DescribeQuorum(part)) }()
+	go func() { byBrokers <- quorumOf(k.Brokers.DescribeQuorum(ctx)) }()
 	for byControllers != nil || byBrokers != nil {
 		select {
 		case first = <-byControllers:
@@ -324,7 +331,7 @@ func (k *Kafka) quorum(ctx context.Context, running int) roller.Fact[roller.Quor
 	return first // the controllers' error
 }
 
-// partOf returns a context with a third of the remaining time, if that is limited.
+// partOf returns a context with a third of the remaining time, if that is limited: the topics are read after the quorum.
 func partOf(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, limited := ctx.Deadline()
 	if !limited {

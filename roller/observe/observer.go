@@ -136,6 +136,7 @@ func (o *Observer) observe(ctx context.Context, cached bool, recall func(roller.
 	defer cancel()
 	var both sync.WaitGroup
 	recent.candidates, recent.controllers = among(slices.Clone(recent.candidates), brokers), running(known)
+	recent.noneReady = !slices.ContainsFunc(known.Nodes, func(n roller.Node) bool { return n.Roles.Broker && n.Ready.Or(true) })
 	both.Go(func() { seen.Kafka = o.Kafka.read(within, brokers, controllers, recent) })
 	both.Go(func() { seen.Recovery = o.recoveries(within, known.Nodes) })
 	both.Wait()

@@ -143,6 +143,61 @@ func TestALookWithoutALeaderTakesNoLongerThanItsFactsLast(t *testing.T) {
 	r.Expect(s.At.Sub(s.From)).To(BeNumerically("<", roller.Freshness))
 }
 
+// The client tries brokers that reject connections until the end of its time. If Kubernetes reports no broker as ready, that may be how all
+// are, so that the rest of the facts must not become too old to restart one. A broker that is ready may be slow.
+func TestALookTakesNoLongerThanItsFactsLastIfNoBrokerIsReady(t *testing.T) {
+	for name, c := range map[string]struct {
+		ready  bool
+		within time.Duration
+	}{
+		"no broker is ready":  {false, roller.Freshness},
+		"one broker is ready": {true, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newReading(t, 0)
+				r.observer.Kafka.Brokers = unreachable{r.admin}
+				r.observer.Kafka.Controllers = &voice{quorum: kafka.Quorum{Leader: 1}}
+				for id := range 3 {
+					if p := pod(id); id > 0 || !c.ready {
+						p.Namespace, p.Status.Conditions[0].Status = "ns", corev1.ConditionFalse
+						r.Expect(r.k8s.Status().Update(t.Context(), &p)).To(Succeed())
+					}
+				}
+				s := r.observer.Observe(t.Context())
+				r.Expect(s.Quorum.Or(roller.Quorum{}).Leader).To(BeEquivalentTo(1), s.Quorum.Why())
+				r.Expect(s.Topics.IsKnown()).To(BeFalse())
+				took := s.At.Sub(s.From)
+				r.Expect(took).To(BeNumerically("<", c.within))
+				r.Expect(took < roller.Freshness).To(Equal(!c.ready))
+			})
+		})
+	}
+}
+
+// unreachable are brokers that can't be reached.
+type unreachable struct{ observe.Brokers }
+
+func (unreachable) ListReassignments(ctx context.Context, _ []string) (map[kafka.TopicPartition]kafka.Reassignment, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (unreachable) DescribeCluster(ctx context.Context) (kafka.Cluster, error) {
+	<-ctx.Done()
+	return kafka.Cluster{}, ctx.Err()
+}
+
+func (unreachable) DescribeNodeConfigs(ctx context.Context, _ []int32, _ []string) (map[int32]kafka.ConfigResult, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (unreachable) TopicsOn(ctx context.Context, _ int32) ([]string, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 // leaderless are brokers without a leader of the metadata quorum.
 type leaderless struct{ observe.Brokers }
 

@@ -107,6 +107,8 @@ type recalled struct {
 	due map[roller.NodeID]bool
 	// controllers is how many controllers may be running; 0 if that is unknown.
 	controllers int
+	// noneReady means that Kubernetes reports no broker as ready.
+	noneReady bool
 	// candidates are the brokers that may be restarted on the facts that are read now.
 	candidates []roller.NodeID
 	// peers are the brokers with a recalled configuration that are asked whether they still answer.

@@ -5,6 +5,7 @@ package connection
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -51,14 +52,24 @@ type Connection struct {
 
 // target is the configuration of a client.
 type target struct {
-	protocol               credentials.SecurityProtocol
-	bootstrap, controllers []string
-	material               credentials.Material
+	addresses
+	protocol credentials.SecurityProtocol
+	material credentials.Material
+}
+
+// addresses are those of the nodes of a Kafka cluster.
+type addresses struct {
+	bootstrap, controllers       []string
+	brokersByID, controllersByID map[int32]string
 }
 
 func (t target) equal(o target) bool {
-	return t.protocol == o.protocol && t.material == o.material && slices.Equal(t.bootstrap, o.bootstrap) &&
-		slices.Equal(t.controllers, o.controllers)
+	return t.protocol == o.protocol && t.material == o.material && t.addresses.equal(o.addresses)
+}
+
+func (a addresses) equal(o addresses) bool {
+	return slices.Equal(a.bootstrap, o.bootstrap) && slices.Equal(a.controllers, o.controllers) && maps.Equal(a.brokersByID, o.brokersByID) &&
+		maps.Equal(a.controllersByID, o.controllersByID)
 }
 
 // Connect returns the clients for the Kafka cluster whose pods are in these places. It sends no request to Kafka. An error before the first
@@ -109,15 +120,8 @@ func (c *Connection) Close() {
 
 // refresh applies changed addresses and credentials.
 func (c *Connection) refresh(ctx context.Context, places []observe.Place, now time.Time) error {
-	next := target{bootstrap: c.Kafka.Bootstrap, controllers: c.Controllers}
-	if c.conventional() {
-		next.bootstrap = known(bootstrap(c.Namespace, c.Cluster, places), c.inForce.bootstrap, places)
-		if len(next.controllers) == 0 {
-			next.controllers = known(controllers(c.Namespace, c.Cluster, places), c.inForce.controllers, places)
-		}
-	}
-	if c.brokers != nil && now.Sub(c.read) < recheck && slices.Equal(next.controllers, c.inForce.controllers) &&
-		slices.Equal(next.bootstrap, c.inForce.bootstrap) {
+	next := target{addresses: c.addresses(places)}
+	if c.brokers != nil && now.Sub(c.read) < recheck && next.addresses.equal(c.inForce.addresses) {
 		return nil
 	}
 	settings, material, err := c.credentials(ctx, places)
@@ -143,10 +147,30 @@ func (c *Connection) refresh(ctx context.Context, places []observe.Place, now ti
 // conventional reports whether addresses and Secrets follow from the name of the cluster.
 func (c *Connection) conventional() bool { return len(c.Kafka.Bootstrap) == 0 }
 
+// addresses returns the configured addresses, or those that follow from the name of the cluster.
+func (c *Connection) addresses(places []observe.Place) addresses {
+	if !c.conventional() {
+		return addresses{bootstrap: c.Kafka.Bootstrap, controllers: c.Controllers}
+	}
+	a := addresses{
+		bootstrap: []string{bootstrap(c.Namespace, c.Cluster)}, controllers: c.Controllers,
+		brokersByID: known(ofBrokers.addresses(c.Namespace, c.Cluster, places), c.inForce.brokersByID, places),
+	}
+	if len(a.controllers) == 0 {
+		a.controllersByID = known(ofControllers.addresses(c.Namespace, c.Cluster, places), c.inForce.controllersByID, places)
+		a.controllers = slices.Sorted(maps.Values(a.controllersByID))
+	}
+	return a
+}
+
 // known returns the conventional addresses, and keeps those in use while a Kubernetes cluster is unreadable.
-func known(addresses, inUse []string, places []observe.Place) []string {
+func known(addresses, inUse map[int32]string, places []observe.Place) map[int32]string {
 	if slices.ContainsFunc(places, func(p observe.Place) bool { return p.Err != nil }) {
-		return sorted(append(addresses, inUse...))
+		for id, address := range inUse {
+			if _, found := addresses[id]; !found {
+				addresses[id] = address
+			}
+		}
 	}
 	return addresses
 }
@@ -154,11 +178,12 @@ func known(addresses, inUse []string, places []observe.Place) []string {
 // use creates the clients, or reconfigures the existing ones.
 func (c *Connection) use(t target, settings credentials.Settings) error {
 	config := credentials.KafkaConfig(settings, t.material)
-	config.NodeTimeout, config.RequestTimeout, config.Bootstrap = nodeTimeout, c.Timeout, t.bootstrap
+	config.NodeTimeout, config.RequestTimeout = nodeTimeout, c.Timeout
+	config.Bootstrap, config.Nodes = t.bootstrap, t.brokersByID
 	if err := c.useBrokers(config); err != nil {
 		return err
 	}
-	config.Bootstrap = t.controllers
+	config.Bootstrap, config.Nodes = t.controllers, t.controllersByID
 	return c.useControllers(config)
 }
 

@@ -2,7 +2,6 @@ package connection
 
 import (
 	"net"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,26 +25,42 @@ func service(namespace, cluster string) string {
 	return cluster + "-kafka-brokers." + namespace + ".svc"
 }
 
-// bootstrap returns the bootstrap addresses of a Kafka cluster: the Service of local brokers, and the addresses in the configuration of
-// those in other Kubernetes clusters.
-func bootstrap(namespace, cluster string, places []observe.Place) []string {
-	addresses := []string{net.JoinHostPort(service(namespace, cluster), brokersPort)}
+// bootstrap returns the bootstrap address of a Kafka cluster: the Service of local brokers.
+func bootstrap(namespace, cluster string) string {
+	return net.JoinHostPort(service(namespace, cluster), brokersPort)
+}
+
+// listener is the one by which nodes of a role reach one another.
+type listener struct {
+	// role is the pods' label, port the one of local nodes, and key has the listener's name in a node's configuration.
+	role, port, key string
+}
+
+var (
+	ofBrokers     = listener{role: core.LabelBrokerRole, port: brokersPort, key: "inter.broker.listener.name"}
+	ofControllers = listener{role: core.LabelControllerRole, port: controllersPort, key: "controller.listener.names"}
+)
+
+// addresses returns the addresses of the nodes with the listener that the pod sets list, by id. That of a node in another Kubernetes cluster
+// comes from its configuration.
+func (l listener) addresses(namespace, cluster string, places []observe.Place) map[int32]string {
+	found := map[int32]string{}
 	for i := range places {
 		for _, set := range places[i].Sets {
 			for p := range set.Pods {
-				if pod := &set.Pods[p]; places[i].ID != "" && pod.Labels[core.LabelBrokerRole] == "true" {
-					addresses = append(addresses, advertised(&places[i], pod, "inter.broker.listener.name"))
+				pod := &set.Pods[p]
+				id, named := core.NodeID(pod.Name)
+				address := net.JoinHostPort(pod.Name+"."+service(namespace, cluster), l.port)
+				if places[i].ID != "" {
+					address = advertised(&places[i], pod, l.key)
+				}
+				if named && pod.Labels[l.role] == "true" && address != "" {
+					found[id] = address
 				}
 			}
 		}
 	}
-	return sorted(addresses)
-}
-
-// sorted returns the addresses without empty ones and duplicates.
-func sorted(addresses []string) []string {
-	slices.Sort(addresses)
-	return slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" })
+	return found
 }
 
 // advertised returns the address of a pod's listener, whose name its configuration has under a key; empty if there is none.
@@ -59,33 +74,6 @@ func advertised(place *observe.Place, pod *corev1.Pod, key string) string {
 		}
 	}
 	return ""
-}
-
-// controllers returns the addresses of the controllers that the pod sets list. The address of one in another Kubernetes cluster comes from
-// its configuration.
-func controllers(namespace, cluster string, places []observe.Place) []string {
-	var addresses []string
-	for i := range places {
-		for _, set := range places[i].Sets {
-			for p := range set.Pods {
-				if address := controller(namespace, cluster, &places[i], &set.Pods[p]); address != "" {
-					addresses = append(addresses, address)
-				}
-			}
-		}
-	}
-	return sorted(addresses)
-}
-
-// controller returns the address of a controller; empty if the node is not one, or its address is unknown.
-func controller(namespace, cluster string, place *observe.Place, pod *corev1.Pod) string {
-	switch {
-	case pod.Labels[core.LabelControllerRole] != "true":
-		return ""
-	case place.ID == "":
-		return net.JoinHostPort(pod.Name+"."+service(namespace, cluster), controllersPort)
-	}
-	return advertised(place, pod, "controller.listener.names")
 }
 
 // tls returns the settings of mTLS with the Secrets of a Kafka cluster.

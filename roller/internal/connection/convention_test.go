@@ -9,6 +9,8 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +44,7 @@ func setOf(roles map[string]string) observe.PodSet {
 
 func TestAddressesByConvention(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(bootstrap("kafka", "my-cluster", nil)).To(Equal([]string{"my-cluster-kafka-brokers.kafka.svc:9091"}))
+	g.Expect(bootstrap("kafka", "my-cluster")).To(Equal("my-cluster-kafka-brokers.kafka.svc:9091"))
 	places := []observe.Place{
 		{Sets: []observe.PodSet{setOf(map[string]string{"my-cluster-c-1": "true", "my-cluster-b-2": "false"}),
 			setOf(map[string]string{"my-cluster-c-0": "true"})}},
@@ -53,16 +55,20 @@ func TestAddressesByConvention(t *testing.T) {
 				"my-cluster-e-8": "node.id=8\n", // no process.roles
 			}},
 	}
-	g.Expect(controllers("kafka", "my-cluster", places)).To(Equal([]string{
-		"e7.example.com:31090", "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090",
-		"my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
+	g.Expect(ofControllers.addresses("kafka", "my-cluster", places)).To(Equal(map[int32]string{
+		7: "e7.example.com:31090", 0: "my-cluster-c-0.my-cluster-kafka-brokers.kafka.svc:9090",
+		1: "my-cluster-c-1.my-cluster-kafka-brokers.kafka.svc:9090",
 	}))
-	places[1].Sets[0].Pods[0].Labels[core.LabelBrokerRole], places[1].Sets[0].Pods[1].Labels[core.LabelBrokerRole] = "true", "true"
-	g.Expect(bootstrap("kafka", "my-cluster", places)).To(Equal([]string{"e7.example.com:31091", "my-cluster-kafka-brokers.kafka.svc:9091"}))
+	for _, pod := range slices.Concat(places[0].Sets[0].Pods, places[1].Sets[0].Pods) {
+		pod.Labels[core.LabelBrokerRole] = strconv.FormatBool(pod.Name != "my-cluster-c-1")
+	}
+	g.Expect(ofBrokers.addresses("kafka", "my-cluster", places)).To(Equal(map[int32]string{
+		7: "e7.example.com:31091", 2: "my-cluster-b-2.my-cluster-kafka-brokers.kafka.svc:9091",
+	}))
 	for _, host := range []string{"fd00::7", "[fd00::7]"} {
 		places[1].Properties["my-cluster-e-7"] = "inter.broker.listener.name=REPLICATION-9091\n" +
 			"advertised.listeners=REPLICATION-9091://" + host + ":31091\n"
-		g.Expect(bootstrap("kafka", "my-cluster", places)).To(ContainElement("[fd00::7]:31091"))
+		g.Expect(ofBrokers.addresses("kafka", "my-cluster", places)).To(HaveKeyWithValue(int32(7), "[fd00::7]:31091"))
 	}
 }
 
@@ -185,12 +191,14 @@ func TestControllersOfAPlaceThatCannotBeReadStay(t *testing.T) {
 	g := NewWithT(t)
 	c := conventional()
 	defer c.Close()
+	_, err := c.Connect(t.Context(), []observe.Place{{ID: "east", Err: net.ErrClosed}}, noon.Add(-time.Hour))
+	g.Expect(err).NotTo(HaveOccurred())
 	home := observe.Place{Sets: []observe.PodSet{setOf(map[string]string{"c-0": "true"})}}
 	east := observe.Place{
 		ID: "east", Sets: []observe.PodSet{setOf(map[string]string{"c-1": "true"})},
 		Properties: map[string]string{"c-1": "controller.listener.names=CONTROLPLANE-9090\nadvertised.listeners=CONTROLPLANE-9090://c1:9090"},
 	}
-	_, err := c.Connect(t.Context(), []observe.Place{home, east}, noon)
+	_, err = c.Connect(t.Context(), []observe.Place{home, east}, noon)
 	g.Expect(err).NotTo(HaveOccurred())
 	known := c.inForce.controllers
 	g.Expect(known).To(HaveLen(2))
