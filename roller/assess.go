@@ -181,7 +181,10 @@ func (a *Assessment) state(s *Snapshot, n *Node, r Restart, policy Policy) {
 	case !ready:
 		a.unready(n)
 	case !n.Answers.Or(true):
-		a.State, a.Detail = StateSilent, "its pod is ready, but it has not answered for "+rounded(s.At.Sub(n.Silent))
+		a.State, a.Detail = StateSilent, "its pod is ready, but it does not answer"
+		if !n.Silent.IsZero() { // it answered before
+			a.Detail = "its pod is ready, but it has not answered for " + rounded(s.At.Sub(n.Silent))
+		}
 	default:
 		a.State = StateReady
 	}

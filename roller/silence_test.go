@@ -139,3 +139,13 @@ func TestBrokersThatOnlyTheRollerCantReach(t *testing.T) {
 	sc.after = func(n *roller.Node) { n.Answers = roller.Known(true) }
 	sc.Expect(sc.roll()).To(Equal(ids(0)), "no other broker there could tell")
 }
+
+// A broker that has not answered since the roller started has been silent for an unknown time.
+func TestABrokerThatNeverAnswered(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).current(0, 1)
+	sc.node(0).Answers, sc.node(1).Answers = roller.Known(false), roller.Known(false)
+	sc.node(1).Silent = noon.Add(-time.Minute)
+	sc.step()
+	sc.Expect(sc.of(0).Detail).To(Equal("its pod is ready, but it does not answer"))
+	sc.Expect(sc.of(1).Detail).To(Equal("its pod is ready, but it has not answered for 1m0s"))
+}
