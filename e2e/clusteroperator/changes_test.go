@@ -125,10 +125,7 @@ func (k *cluster) supplyCA() {
 	GinkgoHelper()
 	_, old := k.outside()
 	certificate, key := ownAuthority()
-	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation=true")
-	Eventually(func(g Gomega) {
-		g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue("ReconciliationPaused", HavePrefix("True")))
-	}).Should(Succeed(), func() string { return said(k.namespace) })
+	k.pause()
 	for suffix, change := range map[string]func(*corev1.Secret) string{
 		"-cluster-ca": func(s *corev1.Secret) string { s.Data["ca.key"] = key; return "strimzi.io/ca-key-generation" },
 		"-cluster-ca-cert": func(s *corev1.Secret) string {
@@ -146,7 +143,7 @@ func (k *cluster) supplyCA() {
 		Expect(k8s.Update(ctx, s)).To(Succeed())
 	}
 	k.patch("kafka", k.name, `{"spec":{"clusterCa":{"generateCertificateAuthority":false}}}`)
-	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation-")
+	k.resume()
 	k.switched()
 	k.ready()
 	// The user owns the Secret, and removes the old certificate.
@@ -159,6 +156,20 @@ func (k *cluster) supplyCA() {
 	found, err := connect(addresses, certificate).DescribeCluster(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(found.ID).To(Equal(k.object(Default).Status.ClusterID))
+}
+
+// pause has the operator change nothing of the Kafka until resume.
+func (k *cluster) pause() {
+	GinkgoHelper()
+	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation=true")
+	Eventually(func(g Gomega) {
+		g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue("ReconciliationPaused", HavePrefix("True")))
+	}).Should(Succeed(), func() string { return said(k.namespace) })
+}
+
+func (k *cluster) resume() {
+	GinkgoHelper()
+	kubectl("annotate", "kafka", k.name, "-n", k.namespace, "strimzi.io/pause-reconciliation-")
 }
 
 // ownAuthority returns a new CA of a user, in PEM.

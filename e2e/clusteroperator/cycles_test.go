@@ -72,6 +72,11 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 
 	It("gets a new key of its CA", func() { k.through("replacement of the CA's key", k.replaceCAKey) })
 
+	It("comes back after all its certificates have expired, that of its CA too, while no operator was there", func() {
+		report("all certificates had expired, from the return of the operators to Ready", k.expireWithoutOperators())
+		k.inSync(k.admin())
+	})
+
 	It("takes the user's own CA", func() { k.through("change to the user's CA", k.supplyCA) })
 
 	It("loses a volume, after what is on it was moved", func() {
