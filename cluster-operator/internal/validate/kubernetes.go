@@ -17,15 +17,16 @@ import (
 
 // This file refuses what the API server refuses in objects that are made from a Kafka: it does so when some of them exist already.
 
-// badMetadata returns what the API server refuses of the labels and annotations of an object.
-func badMetadata(path string, labels, annotations map[string]string) k8sfield.ErrorList {
-	return append(badLabels(path+".labels", labels), badAnnotations(path+".annotations", annotations)...)
+// badMetadata returns what the API server refuses of the labels and annotations of an object. The operator's own labels replace the user's,
+// so those are not checked.
+func badMetadata(path string, labels, annotations map[string]string, own func(label string) bool) k8sfield.ErrorList {
+	return append(badLabels(path+".labels", labels, own), badAnnotations(path+".annotations", annotations)...)
 }
 
-// badLabels returns what the API server refuses of labels. Those that have no effect are not looked at.
-func badLabels(path string, labels map[string]string) (bad k8sfield.ErrorList) {
+// badLabels returns what the API server refuses of labels, but for the operator's own.
+func badLabels(path string, labels map[string]string, own func(label string) bool) (bad k8sfield.ErrorList) {
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		if !model.OwnLabel(key) {
+		if !own(key) {
 			bad = append(bad, metav1validation.ValidateLabels(map[string]string{key: labels[key]}, k8sfield.NewPath(path).Key(key))...)
 		}
 	}
@@ -55,7 +56,7 @@ func (f *findings) exposed(l v1.Listener) {
 	if c == nil || l.Type == v1.ListenerInternal {
 		return
 	}
-	bad := append(badLabels("perBrokerLabelsTemplate", filledIn(c.PerBrokerLabelsTemplate)),
+	bad := append(badLabels("perBrokerLabelsTemplate", filledIn(c.PerBrokerLabelsTemplate), model.OwnListenerLabel),
 		badAnnotations("perBrokerAnnotationsTemplate", filledIn(c.PerBrokerAnnotationsTemplate))...)
 	if l.Type == v1.ListenerLoadBalancer {
 		for _, block := range c.LoadBalancerSourceRanges { // Kubernetes ignores blanks
@@ -67,12 +68,12 @@ func (f *findings) exposed(l v1.Listener) {
 		}
 	}
 	if b := c.Bootstrap; b != nil {
-		bad = append(bad, badMetadata("bootstrap", b.Labels, b.Annotations)...)
+		bad = append(bad, badMetadata("bootstrap", b.Labels, b.Annotations, model.OwnListenerLabel)...)
 		bad = append(bad, badPort("bootstrap", b.NodePort, b.ExternalIPs)...)
 	}
 	for _, b := range c.Brokers {
 		at := fmt.Sprintf("brokers[%d]", b.Broker)
-		bad = append(bad, badMetadata(at, b.Labels, b.Annotations)...)
+		bad = append(bad, badMetadata(at, b.Labels, b.Annotations, model.OwnListenerLabel)...)
 		bad = append(bad, badPort(at, b.NodePort, b.ExternalIPs)...)
 	}
 	if len(bad) > 0 {

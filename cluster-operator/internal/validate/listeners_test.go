@@ -111,6 +111,12 @@ func TestWrongListenersToTheOutside(t *testing.T) {
 			`brokers[2].annotations: Invalid value: "a b": `+noName),
 		refused("label of each broker", `type: loadbalancer, configuration: {perBrokerLabelsTemplate: {team: "a {nodeId}"}}`,
 			`perBrokerLabelsTemplate[team]: Invalid value: "a 0": `+noLabel),
+		refused("recommended label that the operator does not set",
+			`type: nodeport, configuration: {bootstrap: {labels: {app.kubernetes.io/component: a b}}}`,
+			`bootstrap.labels[app.kubernetes.io/component]: Invalid value: "a b": `+noLabel),
+		refused("recommended label of each broker",
+			`type: loadbalancer, configuration: {perBrokerLabelsTemplate: {app.kubernetes.io/version: "a {nodeId}"}}`,
+			`perBrokerLabelsTemplate[app.kubernetes.io/version]: Invalid value: "a 0": `+noLabel),
 		{name: "ingress: tls false",
 			changes: listening(`{name: a, port: 9092, type: ingress, tls: false, configuration: {bootstrap: {host: a}, hostTemplate: ` +
 				`"{nodeId}.b"}}`),

@@ -119,7 +119,7 @@ func (f *findings) metadataKeys(at templatePart, m *v1.MetadataTemplate) {
 		f.invalid("TemplateReserved", "User provided labels or annotations includes a Strimzi annotation: [%s] (template of %s)",
 			strings.Join(reserved, ", "), at.of)
 	}
-	if bad := badMetadata(at.path, m.Labels, m.Annotations); len(bad) > 0 {
+	if bad := badMetadata(at.path, m.Labels, m.Annotations, model.OwnLabel); len(bad) > 0 {
 		f.invalid("TemplateMetadata", "Kubernetes would refuse the metadata in the template of %s: %s", at.of, join(bad))
 	}
 }
