@@ -177,7 +177,7 @@ func (a *Applier) manager() client.FieldOwner {
 // survives reports whether an object without an owner is one that outlives the Kafka object: a volume, or the Secret of a CA.
 func (a *Applier) survives(o client.Object) bool {
 	labels := o.GetLabels()
-	if labels[v1.LabelCluster] != a.Kafka || labels["app.kubernetes.io/managed-by"] != model.ManagedBy {
+	if labels[v1.LabelCluster] != a.Kafka || labels[core.LabelManagedBy] != model.ManagedBy {
 		return false
 	}
 	switch o.(type) {
@@ -337,10 +337,10 @@ func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.
 	if a.Owner != nil || len(live.GetOwnerReferences()) > 0 || ownership.Copy(live, wanted.GetKind()) {
 		return "It may have data: if somebody needs it, " + otherwise
 	}
-	return fmt.Sprintf("If it has data of this Kafka, adopt it by the labels %s: %s, %s: %s and app.kubernetes.io/managed-by: %s and the "+
+	return fmt.Sprintf("If it has data of this Kafka, adopt it by the labels %s: %s, %s: %s and %s: %s and the "+
 		"annotation %s with the cluster.id in meta.properties of its data, which must be .status.clusterId of the Kafka (%s). Otherwise, %s",
-		v1.LabelCluster, a.Kafka, core.LabelPoolName, wanted.GetLabels()[core.LabelPoolName], model.ManagedBy, model.AnnotationClusterID,
-		a.ClusterID, otherwise)
+		v1.LabelCluster, a.Kafka, core.LabelPoolName, wanted.GetLabels()[core.LabelPoolName], core.LabelManagedBy, model.ManagedBy,
+		model.AnnotationClusterID, a.ClusterID, otherwise)
 }
 
 // keepImmutable keeps the immutable fields of a claim, and does nothing with other objects. What a claim keeps is no difference, or it

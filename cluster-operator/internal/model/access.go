@@ -75,7 +75,7 @@ func (c *cluster) operatorPeers() []networkingv1.NetworkPolicyPeer {
 	var peers []networkingv1.NetworkPolicyPeer
 	for _, labels := range []map[string]string{
 		{core.LabelKind: "cluster-operator"},
-		{"app.kubernetes.io/name": "roller"},
+		{labelApp: "roller"},
 	} {
 		peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: labels},
 			NamespaceSelector: namespaces})

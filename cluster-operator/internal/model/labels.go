@@ -15,6 +15,13 @@ import (
 // own.
 const ManagedBy = core.ManagedByClusterOperator
 
+// The labels that Kubernetes recommends and that the operator sets on all objects, beside core.LabelManagedBy.
+const (
+	labelApp      = "app.kubernetes.io/name"
+	labelInstance = "app.kubernetes.io/instance"
+	labelPartOf   = "app.kubernetes.io/part-of"
+)
+
 // The values of strimzi.io/component-type.
 const (
 	componentKafka          = core.ComponentKafka
@@ -32,14 +39,14 @@ func (c *cluster) labels(component, componentType string, from metav1.Object) ma
 		}
 	}
 	maps.Copy(labels, map[string]string{
-		core.LabelKind:                 core.KindKafka,
-		v1.LabelCluster:                c.Kafka.Name,
-		core.LabelName:                 c.name(component),
-		core.LabelComponentType:        componentType,
-		"app.kubernetes.io/name":       componentType,
-		"app.kubernetes.io/instance":   labelValue(c.Kafka.Name),
-		"app.kubernetes.io/part-of":    labelValue("strimzi-" + c.Kafka.Name),
-		"app.kubernetes.io/managed-by": ManagedBy,
+		core.LabelKind:          core.KindKafka,
+		v1.LabelCluster:         c.Kafka.Name,
+		core.LabelName:          c.name(component),
+		core.LabelComponentType: componentType,
+		labelApp:                componentType,
+		labelInstance:           labelValue(c.Kafka.Name),
+		labelPartOf:             labelValue("strimzi-" + c.Kafka.Name),
+		core.LabelManagedBy:     ManagedBy,
 	})
 	return labels
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -49,9 +50,6 @@ func OwnLabel(key string) bool {
 // OwnListenerLabel is OwnLabel for the labels that a listener's configuration gives to its Services and Ingresses: those of
 // app.kubernetes.io that the operator does not set itself are the user's, as in Strimzi.
 func OwnListenerLabel(key string) bool {
-	return strings.HasPrefix(key, "strimzi.io/") || slices.Contains(recommendedLabels, key)
+	return strings.HasPrefix(key, "strimzi.io/") ||
+		slices.Contains([]string{labelApp, labelInstance, labelPartOf, core.LabelManagedBy}, key)
 }
-
-// recommendedLabels are the labels that Kubernetes recommends and that the operator sets on all objects.
-var recommendedLabels = []string{"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/part-of",
-	"app.kubernetes.io/managed-by"}

@@ -144,7 +144,7 @@ const ComponentAnchor = "garbage-collector"
 func Anchor(in Input, data map[string]string) *corev1.ConfigMap {
 	c := &cluster{in}
 	labels := c.labels("kafka", ComponentAnchor, nil)
-	labels["app.kubernetes.io/name"] = "kafka"
+	labels[labelApp] = "kafka"
 	labels["strimzi.io/remote-cluster"] = in.At
 	m := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},

@@ -19,8 +19,14 @@ const (
 	Degraded = "Degraded"
 )
 
-// Reasons of a Kubernetes cluster whose API server does not answer the operator's questions. Source of the first one: the proposal of
-// stretch clusters for Strimzi.
+// The reasons of Degraded: the API server of a lost cluster does not answer, or those of all do and something else is wrong.
+const (
+	reasonUnreachable = "RemoteClusterUnreachable"
+	reasonFailed      = "RemoteClusterFailed"
+)
+
+// The reasons of the problem of one Kubernetes cluster whose API server does not answer the operator's requests. Source of the first one:
+// the proposal of stretch clusters for Strimzi.
 const (
 	ConnectivityError  = "ConnectivityError"
 	RemoteUnauthorized = "RemoteUnauthorized"
@@ -103,12 +109,6 @@ func joined(ids []int32) string {
 	}
 	return strings.Join(all, ", ")
 }
-
-// The reasons of Degraded: some lost clusters do not answer, or all do and nothing else can be done there.
-const (
-	reasonUnreachable = "RemoteClusterUnreachable"
-	reasonFailed      = "RemoteClusterFailed"
-)
 
 // stretched returns the conditions of a stretched Kafka.
 func stretched(in Input) []v1.Condition {
