@@ -12,15 +12,15 @@ type availability struct {
 	topics  []Topic
 	ids     positions
 	// hosted are the partitions of which a broker has a replica, and led is how many it leads; both by the broker's position.
-	hosted [][]place
+	hosted [][]partitionRef
 	led    []int32
 	total  int
 	// risky are the partitions that a restart may make unavailable to clients although the availability rule allows it.
-	risky [][]place
+	risky [][]partitionRef
 }
 
-// place is the position of a partition in the topics.
-type place struct{ topic, partition int32 }
+// partitionRef is the position of a partition in the topics.
+type partitionRef struct{ topic, partition int32 }
 
 // newAvailability indexes the topics for many queries.
 func newAvailability(topics Fact[[]Topic]) *availability {
@@ -40,9 +40,9 @@ func newAvailability(topics Fact[[]Topic]) *availability {
 			}
 		}
 	}
-	a.hosted, a.risky = make([][]place, a.ids.n), make([][]place, a.ids.n)
+	a.hosted, a.risky = make([][]partitionRef, a.ids.n), make([][]partitionRef, a.ids.n)
 	for at, n := range count {
-		a.hosted[at] = make([]place, 0, n)
+		a.hosted[at] = make([]partitionRef, 0, n)
 	}
 	for t := range a.topics {
 		minISR := a.topics[t].MinISR.Or(0)
@@ -52,9 +52,9 @@ func newAvailability(topics Fact[[]Topic]) *availability {
 			risky := minISR >= len(partition.Replicas)-len(partition.Adding)-len(partition.Removing) || len(partition.Replicas) == 1
 			for _, id := range partition.Replicas {
 				at := a.ids.of(id)
-				a.hosted[at] = append(a.hosted[at], place{int32(t), int32(p)})
+				a.hosted[at] = append(a.hosted[at], partitionRef{int32(t), int32(p)})
 				if risky {
-					a.risky[at] = append(a.risky[at], place{int32(t), int32(p)})
+					a.risky[at] = append(a.risky[at], partitionRef{int32(t), int32(p)})
 				}
 			}
 		}

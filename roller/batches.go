@@ -22,7 +22,7 @@ func (r *round) follow() {
 
 // open reports whether the broker may go down by the replicas in sync, both now and after the loss of a Kubernetes cluster.
 func (r *round) open(a *Assessment) bool {
-	return r.ledger.open(a.Node) && r.losses.exposed(a) == nil
+	return r.ledger.open(a.Node) && r.losses.first(a) == nil
 }
 
 func (r *round) takeUp() {
@@ -211,51 +211,4 @@ func (r *round) racks(brokers []*Assessment) []int32 {
 		groups[i] = number[rack]
 	}
 	return groups
-}
-
-// constraints returns the limits of the availability rule on brokers that go down together, in addition to the nodes that are down already:
-// no more replicas in sync of a partition may go down than it can spare. A partition that can spare none has no constraint, because its
-// brokers are shut and never packed.
-func (l *ledger) constraints(brokers []*Assessment) packing.Input {
-	in := packing.Input{Items: len(brokers), Offsets: []int32{0}}
-	item := l.a.items(brokers)
-	for t := range l.a.topics {
-		for p := range l.a.topics[t].Partitions {
-			two, n := outcomes(&l.a.topics[t].Partitions[p])
-			for i := range two[:n] {
-				limit := int(l.spare[l.first[t]+int32(p)][i])
-				if limit < 1 {
-					continue
-				}
-				from := len(in.Members)
-				for _, id := range two[i].inSync {
-					if at := l.a.ids.of(id); at >= 0 && item[at] >= 0 {
-						in.Members = append(in.Members, item[at])
-					}
-				}
-				if len(in.Members)-from <= limit {
-					in.Members = in.Members[:from] // all of them may go down
-					continue
-				}
-				in.Limits = append(in.Limits, int32(limit))
-				in.Offsets = append(in.Offsets, int32(len(in.Members)))
-			}
-		}
-	}
-	return in
-}
-
-// items returns, by a broker's position, its index among the brokers; -1 for other brokers, and for those that are down, which count
-// already.
-func (a *availability) items(brokers []*Assessment) []int32 {
-	item := make([]int32, a.ids.n)
-	for i := range item {
-		item[i] = -1
-	}
-	for i, b := range brokers {
-		if at := a.ids.of(b.Node); at >= 0 && !b.Down {
-			item[at] = int32(i)
-		}
-	}
-	return item
 }

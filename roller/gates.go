@@ -196,7 +196,7 @@ func (r *round) safety(a *Assessment, wayOut bool) []Block {
 	if wayOut || len(blocks) > 0 || r.first(a) {
 		return blocks
 	}
-	if why := r.losses.block(a); why != "" {
+	if why := r.losses.why(a); why != "" {
 		return blocked(RuleClusterLoss, "%s", why)
 	}
 	return nil

@@ -210,7 +210,7 @@ func (r *round) split(before, batch []NodeID) string {
 		}
 	}
 	gone := r.with(before)
-	why, loss := r.avail.shortage(first.ID, gone), r.losses.beside(r.assessment(first.ID), gone)
+	why, loss := r.avail.shortage(first.ID, gone), r.losses.whyBeside(r.assessment(first.ID), gone)
 	switch {
 	case r.rankOf(before[0]) < r.rankOf(first.ID):
 		return "nodes that are not ready restart first"

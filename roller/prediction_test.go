@@ -62,3 +62,20 @@ func TestThePaceFollowsTheLastRestarts(t *testing.T) {
 	sc.Expect(sc.progress.Paces["broker"].Restart).To(BeNumerically("<", 10*time.Second))
 	sc.Expect(sc.progress.Paces["broker"].Count).To(Equal(4))
 }
+
+// Two restarts that are found complete in the same look change the pace in the order of the nodes, so that the same facts have the same
+// result each time.
+func TestThePaceIsDeterministic(t *testing.T) {
+	sc := pairs(t, 6)
+	sc.policy.MaxUnavailable = 2
+	sc.steps(2) // at 0 s and 1 s
+	sc.ready(0, 2)
+	sc.s.At = noon.Add(20 * time.Second)
+	paces := map[string]roller.Pace{"broker": {Restart: time.Minute, Count: 4}}
+	sc.progress.Paces = paces
+	first := roller.Step(&sc.s, sc.progress, sc.policy).Progress.Paces
+	sc.Expect(first).NotTo(Equal(paces))
+	for range 50 {
+		sc.Expect(roller.Step(&sc.s, sc.progress, sc.policy).Progress.Paces).To(Equal(first))
+	}
+}

@@ -44,6 +44,30 @@ func (n *Node) stillStopping(now time.Time, policy Policy) bool {
 	return n.Terminating && (now.Sub(n.Deleted) < policy.Patience || n.Ready.Or(true)) && !n.lingers(now, policy)
 }
 
+// certainlyDown reports whether a broker certainly serves no clients, or is going to stop. An unknown fact is not certain.
+func (a *Assessment) certainlyDown() bool {
+	n := a.node
+	ready, known := n.Ready.Get()
+	return a.Down || n.Terminating || known && !ready && !n.Answers.Or(true) || n.Recovery.Or(nil) != nil
+}
+
+// unawaited reports whether the roller does not wait for the node to come back: the node has been down or has refused connections for long,
+// and is on hold, so a user knows about it. The roller waits for a node that it has just restarted, however old its facts are.
+func (r *round) unawaited(a *Assessment) bool {
+	n := a.node
+	if a.stage.underWay() && a.stage != stageFailed {
+		return false
+	}
+	since, failing := n.ReadyChanged, !n.Ready.Or(true)
+	if !failing && n.lingers(r.s.At, r.policy) {
+		since, failing = n.Overdue, true
+	}
+	if at, noted := r.progress.Failing[n.ID]; !failing && n.Failing != "" {
+		since, failing = at, noted
+	}
+	return n.Hold != "" && failing && r.s.At.Sub(since) >= r.policy.Patience
+}
+
 // lingers reports whether the pod should have ended long ago; if it is on hold, a user knows about it at once.
 func (n *Node) lingers(now time.Time, policy Policy) bool {
 	late := now.Sub(n.Overdue)

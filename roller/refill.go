@@ -84,5 +84,5 @@ func (r *round) beside(a *Assessment, batch int, left []*Assessment) string {
 	if why := r.avail.shortage(a.Node, gone); why != "" {
 		return why
 	}
-	return r.losses.beside(a, gone)
+	return r.losses.whyBeside(a, gone)
 }

@@ -41,50 +41,75 @@ type round struct {
 	met      []brokerconfig.Refusal
 }
 
-// newRound assesses all nodes and orders them.
+// newRound assesses all nodes, orders them, and counts those that are down.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	s = s.whole().absent(p, policy).racked(p)
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
-	var stages map[NodeID]stage
-	r.progress, stages = p.advance(s, policy, r.avail)
-	changes := r.compare()
-	var gone []NodeID
-	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		a := r.assess(n, stages[n.ID], changes[n.ID])
-		r.nodes = append(r.nodes, a)
-		if a.unreliableReplica(s.At, policy) {
-			gone = append(gone, a.Node)
-		}
-		if a.countsAgainstLimits(s.At, policy) {
-			r.away = append(r.away, a)
-		}
-		if a.Roles.Controller {
-			r.controllers++
-			if a.Down || n.dead() {
-				r.down++
-			}
-			if a.unreliableVoter(s.At, policy) {
-				r.unreliableVoters = append(r.unreliableVoters, a.Node)
-			}
-		}
-	}
+	r.assessNodes(p)
+	r.countControllers()
+	r.findAway()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Node, b.Node))
 	})
-	if s.Unread != "" {
-		gone = append(gone, r.unread()...)
-	}
-	for _, v := range s.Quorum.Or(Quorum{}).Voters {
-		if s.Node(v.ID) == nil {
-			r.unreliableVoters = append(r.unreliableVoters, v.ID)
-		}
-	}
-	r.ledger = newLedger(r.avail, gone)
+	r.ledger = newLedger(r.avail, r.unreliableReplicas())
 	r.losses = r.newLosses()
 	r.forget()
 	r.witness()
 	return r
+}
+
+// assessNodes brings the progress up to date, and assesses the nodes by it.
+func (r *round) assessNodes(p Progress) {
+	var stages map[NodeID]stage
+	r.progress, stages = p.advance(r.s, r.policy, r.avail)
+	changes := r.compare()
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		r.nodes = append(r.nodes, r.assess(n, stages[n.ID], changes[n.ID]))
+	}
+}
+
+// countControllers counts the controllers, and finds those that can't be relied on as voters. Voters that were not observed are among them.
+func (r *round) countControllers() {
+	for _, a := range r.nodes {
+		if !a.Roles.Controller {
+			continue
+		}
+		r.controllers++
+		if a.Down || a.node.dead() {
+			r.down++
+		}
+		if a.unreliableVoter(r.s.At, r.policy) {
+			r.unreliableVoters = append(r.unreliableVoters, a.Node)
+		}
+	}
+	for _, v := range r.s.Quorum.Or(Quorum{}).Voters {
+		if r.s.Node(v.ID) == nil {
+			r.unreliableVoters = append(r.unreliableVoters, v.ID)
+		}
+	}
+}
+
+func (r *round) findAway() {
+	for _, a := range r.nodes {
+		if a.countsAgainstLimits(r.s.At, r.policy) {
+			r.away = append(r.away, a)
+		}
+	}
+}
+
+// unreliableReplicas returns the nodes whose replicas can't be relied on.
+func (r *round) unreliableReplicas() []NodeID {
+	var ids []NodeID
+	for _, a := range r.nodes {
+		if a.unreliableReplica(r.s.At, r.policy) {
+			ids = append(ids, a.Node)
+		}
+	}
+	if r.s.Unread != "" {
+		ids = append(ids, r.unread()...)
+	}
+	return ids
 }
 
 // unread returns the brokers with replicas whose pods may exist in a cluster that was not read: it is unknown whether they serve.
@@ -120,55 +145,6 @@ func (a *Assessment) rank() int {
 	return 4
 }
 
-// forget removes from the progress reasons that no longer exist, controllers that need nothing any more, and changes that were applied. It
-// keeps what can't be read.
-func (r *round) forget() {
-	for _, a := range r.nodes {
-		r.forgetReasons(a)
-		if a.Need != NeedRestart || a.stage != stageNone {
-			delete(r.progress.Waiting, a.Node)
-		}
-		if d, denied := r.progress.Denied[a.Node]; denied && (a.node.Instance.IsKnown() && a.node.Instance.Or("") != d.Instance) {
-			delete(r.progress.Denied, a.Node)
-		}
-		if a.node.Config.IsKnown() && !a.Changes.Live() {
-			delete(r.progress.Alterations, a.Node)
-		}
-	}
-	r.forgetRefusals()
-	for id := range r.progress.Restarted {
-		if len(r.progress.Restarted[id]) == 0 {
-			delete(r.progress.Restarted, id)
-		}
-	}
-	if r.s.forgets() { // no StrimziPodSet lists a missing node any more (docs/decisions/facts-of-a-restart.md)
-		r.progress.drop(func(id NodeID) bool { return r.s.Node(id) == nil })
-	}
-}
-
-// forgetReasons removes the reasons for which a node was restarted and that it no longer has.
-func (r *round) forgetReasons(a *Assessment) {
-	kept, n := r.progress.Restarted[a.Node], a.node
-	if len(kept) == 0 || a.stage != stageNone || !n.Revision.IsKnown() || !n.Instance.IsKnown() || !n.Config.IsKnown() && needsConfig(kept) {
-		return
-	}
-	silence := Reason{Kind: PodUnresponsive}
-	r.progress.Restarted[a.Node] = slices.DeleteFunc(slices.Clone(kept), func(key string) bool {
-		if key == silence.key() && !n.answered() {
-			return false // a new instance gets time to answer, and has not answered yet
-		}
-		shown := func(x Reason) bool { return x.key() == key || x.Kind == ConfigChangeRequiresRestart && x.about(key) }
-		return !slices.ContainsFunc(a.Repeated, shown) && !slices.ContainsFunc(a.Reasons, shown)
-	})
-}
-
-// needsConfig reports whether one of the reasons can be checked only with the configuration.
-func needsConfig(keys []string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool {
-		return len(key) >= len(ConfigChangeRequiresRestart) && key[:len(ConfigChangeRequiresRestart)] == string(ConfigChangeRequiresRestart)
-	})
-}
-
 // wanted reports whether the node should be restarted, is not ending anyway, and has no block that stays when other nodes are back.
 func (a *Assessment) wanted() bool {
 	return a.Need == NeedRestart && !a.node.Terminating && !slices.ContainsFunc(a.Blocks, func(b Block) bool {
@@ -198,7 +174,7 @@ func (r *round) denied(a *Assessment) bool {
 func (r *round) choose(a *Assessment) {
 	r.chosen = append(r.chosen, a)
 	r.ledger.add(a.Node)
-	r.losses.goes(a.Node)
+	r.losses.add(a.Node)
 	if !slices.Contains(r.away, a) {
 		r.away = append(r.away, a)
 	}
@@ -241,6 +217,14 @@ func (r *round) queues(a *Assessment) bool {
 		slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
 			return other != a && other.Roles.Controller && (other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
 		})
+}
+
+// assessment returns that of a node, or nil.
+func (r *round) assessment(id NodeID) *Assessment {
+	if i := slices.IndexFunc(r.nodes, func(a *Assessment) bool { return a.Node == id }); i >= 0 {
+		return r.nodes[i]
+	}
+	return nil
 }
 
 // settled returns the time at which the last returned node will have been back for the settle time.

@@ -88,7 +88,14 @@ const Freshness = 5 * time.Second
 func Step(s *Snapshot, p Progress, policy Policy) Decision {
 	r := newRound(s, p, policy)
 	r.follow()
-	var actions []Action
+	restarts := r.restarts()
+	actions := slices.Concat(r.elections(), restarts, r.reconfigurations())
+	r.record()
+	return r.decision(actions)
+}
+
+// restarts chooses the nodes that may go now, and returns the restart of the first one.
+func (r *round) restarts() (actions []Action) {
 	for _, a := range r.nodes {
 		if a.Need != NeedRestart {
 			continue
@@ -108,7 +115,11 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		}
 		r.choose(a)
 	}
-	actions = slices.Concat(r.elections(), actions, r.reconfigurations())
+	return actions
+}
+
+// record stores in the progress which controllers wait, and the restart that begins.
+func (r *round) record() {
 	for _, a := range r.nodes {
 		r.waits(a)
 	}
@@ -118,13 +129,17 @@ func Step(s *Snapshot, p Progress, policy Policy) Decision {
 		delete(r.progress.Waiting, a.Node)
 	}
 	r.progress.unwitnessed()
+}
+
+// decision returns the decision with these actions.
+func (r *round) decision(actions []Action) Decision {
 	d := Decision{Actions: actions, Progress: r.progress, Disputes: r.disputes}
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)
 	}
 	if d.Phase = phase(d, r.s); d.Phase == PhaseRolling {
 		if rest := r.predict(r.left()); rest > 0 {
-			d.Expected = s.At.Add(rest)
+			d.Expected = r.s.At.Add(rest)
 		}
 	}
 	if d.Again = d.again(); len(r.chosen) > 1 {
