@@ -10,9 +10,9 @@ import (
 // lateLooks is how many looks in a row may come too late for their actions before users are told.
 const lateLooks = 3
 
-// tooLate reports whether several looks in a row came too late for all their actions: they may always do, because the facts take longer to
-// read than they may be old. It shows that as what blocks the nodes. The next look tries again nevertheless.
-func (e *Engine) tooLate(d *roller.Decision, outcomes []actuate.Outcome) bool {
+// countLate counts the looks in a row that came too late for all their actions. After several, the next ones may always do, because the
+// facts take longer to read than they may be old: then it shows that as what blocks the nodes. The next look tries again nevertheless.
+func (e *Engine) countLate(d *roller.Decision, outcomes []actuate.Outcome) {
 	why := map[roller.NodeID]error{}
 	for _, o := range outcomes {
 		switch {
@@ -21,7 +21,7 @@ func (e *Engine) tooLate(d *roller.Decision, outcomes []actuate.Outcome) bool {
 			why[o.Action.Node] = o.Err
 		default:
 			e.late = 0
-			return false
+			return
 		}
 	}
 	switch {
@@ -31,7 +31,7 @@ func (e *Engine) tooLate(d *roller.Decision, outcomes []actuate.Outcome) bool {
 		e.late++
 	}
 	if e.late < lateLooks || len(why) == 0 {
-		return false
+		return
 	}
 	for i := range d.Nodes {
 		if err := why[d.Nodes[i].Node]; err != nil {
@@ -40,5 +40,4 @@ func (e *Engine) tooLate(d *roller.Decision, outcomes []actuate.Outcome) bool {
 		}
 	}
 	d.Phase, d.Actions = roller.PhaseBlocked, nil
-	return true
 }
