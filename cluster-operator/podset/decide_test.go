@@ -207,9 +207,7 @@ func TestDecideOnAnything(t *testing.T) {
 		}
 		set := testSet(listed...)
 		d, err := Decide(set, existing, now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		if msg := wrong(set, listed, existing, d); msg != "" {
 			t.Fatalf("seed %d: %s\nlisted %v\nexisting %+v", seed, msg, listed, existing)
 		}

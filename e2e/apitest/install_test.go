@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -123,14 +124,11 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 // admitPod creates a pod as the Deployment would. The namespace enforces the strictest Pod Security Standard.
 func admitPod(t *testing.T, s *server) {
 	t.Helper()
+	g := NewWithT(t)
 	deployment := &appsv1.Deployment{}
-	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: installNamespace, Name: "topic-operator"}, deployment); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Namespace: installNamespace, Name: "topic-operator"}, deployment)).To(Succeed())
 	namespace := &corev1.Namespace{}
-	if err := s.client.Get(t.Context(), client.ObjectKey{Name: installNamespace}, namespace); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Name: installNamespace}, namespace)).To(Succeed())
 	if got := namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
 		t.Errorf("the namespace enforces %q", got)
 	}
@@ -138,9 +136,7 @@ func admitPod(t *testing.T, s *server) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: installNamespace, GenerateName: "topic-operator-", Labels: deployment.Spec.Template.Labels},
 		Spec:       deployment.Spec.Template.Spec,
 	}
-	if err := s.client.Create(t.Context(), pod); err != nil {
-		t.Errorf("the operator's pod is refused: %v", err)
-	}
+	g.Expect(s.client.Create(t.Context(), pod)).To(Succeed(), "the operator's pod is refused")
 }
 
 // coreGroup stands for the core group: a review without a group is about our own group.
@@ -172,8 +168,6 @@ func (r review) ask(t *testing.T, s *server) bool {
 		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + installNamespace, "system:authenticated"},
 		ResourceAttributes: attributes,
 	}}
-	if err := s.client.Create(t.Context(), access); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.client.Create(t.Context(), access)).To(Succeed())
 	return access.Status.Allowed
 }

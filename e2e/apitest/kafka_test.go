@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,9 +39,7 @@ func TestClusterCRDs(t *testing.T) {
 	s := needServer(t)
 	for name, want := range clusterCRDs {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
-		if err := s.client.Get(t.Context(), client.ObjectKey{Name: name}, crd); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Name: name}, crd)).To(Succeed())
 		for _, condition := range crd.Status.Conditions {
 			if condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue {
 				t.Errorf("%s: the server complains of the schema: %s", name, condition.Message)
@@ -216,33 +215,24 @@ func refuse(t *testing.T, s *server, kind string, cases []refusal) {
 
 // TestScalePool scales a pool as kubectl and autoscalers do.
 func TestScalePool(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	pool := &kafkav1.KafkaNodePool{Spec: &kafkav1.KafkaNodePoolSpec{
 		Replicas: 3, Roles: []kafkav1.ProcessRole{kafkav1.RoleBroker}, Storage: kafkav1.Storage{Type: kafkav1.StorageEphemeral},
 	}}
 	pool.Namespace, pool.Name = s.namespace(ctx, t), "broker"
-	if err := s.strict().Create(ctx, pool); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.strict().Create(ctx, pool)).To(Succeed())
 	pool.Status = kafkav1.KafkaNodePoolStatus{Replicas: 3, LabelSelector: "strimzi.io/cluster=my-cluster,strimzi.io/pool-name=broker"}
-	if err := s.strict().Status().Update(ctx, pool); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.strict().Status().Update(ctx, pool)).To(Succeed())
 	scale := &autoscalingv1.Scale{}
-	if err := s.client.SubResource("scale").Get(ctx, pool, scale); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.SubResource("scale").Get(ctx, pool, scale)).To(Succeed())
 	if scale.Spec.Replicas != 3 || scale.Status.Replicas != 3 || scale.Status.Selector != pool.Status.LabelSelector {
 		t.Errorf("the scale is %+v", scale)
 	}
 	scale.Spec.Replicas = 0
-	if err := s.client.SubResource("scale").Update(ctx, pool, client.WithSubResourceBody(scale)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.client.Get(ctx, client.ObjectKeyFromObject(pool), pool); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.SubResource("scale").Update(ctx, pool, client.WithSubResourceBody(scale))).To(Succeed())
+	g.Expect(s.client.Get(ctx, client.ObjectKeyFromObject(pool), pool)).To(Succeed())
 	if pool.Spec.Replicas != 0 {
 		t.Errorf("the pool has %d replicas", pool.Spec.Replicas)
 	}
@@ -251,17 +241,14 @@ func TestScalePool(t *testing.T) {
 // TestWhatIsNotSupportedIsStored checks that the API server stores fields that the operator does not support, so that the operator can
 // report them.
 func TestWhatIsNotSupportedIsStored(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	object := decode(t, fmt.Sprintf(`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka","metadata":{"name":"a"},"spec":{"kafka":{%s},
 		"cruiseControl":{"a":{"b":[1,"c"]}}}}`, listener))
 	object.SetNamespace(s.namespace(ctx, t))
-	if err := s.strict().Create(ctx, object); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.strict().Create(ctx, object)).To(Succeed())
 	kafka := &kafkav1.Kafka{}
-	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), kafka); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(ctx, client.ObjectKeyFromObject(object), kafka)).To(Succeed())
 	same(t, "cruiseControl", json.RawMessage(`{"a":{"b":[1,"c"]}}`), kafka.Spec.CruiseControl)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -52,10 +53,9 @@ func manifests(t *testing.T) []manifest {
 
 func read(t *testing.T, file string) []manifest {
 	t.Helper()
+	g := NewWithT(t)
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	var found []manifest
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
@@ -63,20 +63,14 @@ func read(t *testing.T, file string) []manifest {
 		if errors.Is(err, io.EOF) {
 			return found
 		}
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), "%s", file)
 		text, err := utilyaml.ToJSON(document)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), "%s", file)
 		if strings.Contains(string(text), `"kind":"Kustomization"`) {
 			continue
 		}
 		object := &unstructured.Unstructured{}
-		if err := object.UnmarshalJSON(text); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		g.Expect(object.UnmarshalJSON(text)).To(Succeed(), "%s", file)
 		if object.GetKind() == "ConfigMap" {
 			continue // the sample of a namespace policy, and rules for metrics
 		}
@@ -94,14 +88,10 @@ func TestManifestsApplyUnchanged(t *testing.T) {
 			namespace := s.namespace(ctx, t)
 			written := m.object.DeepCopy()
 			written.SetNamespace(namespace)
-			if err := s.strict().Create(ctx, written); err != nil {
-				t.Fatalf("create: %v", err)
-			}
+			NewWithT(t).Expect(s.strict().Create(ctx, written)).To(Succeed(), "create")
 			if status, found := m.object.Object["status"]; found {
 				written.Object["status"] = runtime.DeepCopyJSONValue(status)
-				if err := s.strict().Status().Update(ctx, written); err != nil {
-					t.Fatalf("update of the status: %v", err)
-				}
+				NewWithT(t).Expect(s.strict().Status().Update(ctx, written)).To(Succeed(), "update of the status")
 			}
 			for _, version := range versions {
 				got := get(t, s, version.WithKind(m.object.GetKind()), namespace, m.object.GetName())
@@ -126,10 +116,8 @@ func TestServerSideApply(t *testing.T) {
 				delete(object.Object, "status")
 				unstructured.RemoveNestedField(object.Object, "metadata", "generation")
 				for _, c := range []client.Client{client.NewDryRunClient(s.strict()), s.strict()} {
-					if err := c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()),
-						client.FieldOwner("apitest")); err != nil {
-						t.Fatalf("apply through %s: %v", version, err)
-					}
+					NewWithT(t).Expect(c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()),
+						client.FieldOwner("apitest"))).To(Succeed(), "apply through %s", version)
 				}
 				return get(t, s, version.WithKind(m.object.GetKind()), namespace, m.object.GetName())
 			}
@@ -158,23 +146,18 @@ func get(t *testing.T, s *server, kind schema.GroupVersionKind, namespace, name 
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
-	if err := s.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, object); err != nil {
-		t.Fatalf("get %s: %v", kind, err)
-	}
+	NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, object)).To(Succeed(), "get %s", kind)
 	return object
 }
 
 // throughTypes decodes an object into our Go type of its version, and encodes it again.
 func throughTypes(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
+	g := NewWithT(t)
 	text, err := object.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	typed, err := shared.client.Scheme().New(object.GroupVersionKind())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	return reencode(t, text, typed)
 }
 
@@ -211,16 +194,11 @@ func compareSpecs(t *testing.T, what string, want, got *unstructured.Unstructure
 // reencode decodes JSON into a Go type, and returns the type's encoding.
 func reencode(t *testing.T, text []byte, typed any) *unstructured.Unstructured {
 	t.Helper()
-	if err := json.Unmarshal(text, typed); err != nil {
-		t.Fatalf("decoding: %v", err)
-	}
+	g := NewWithT(t)
+	g.Expect(json.Unmarshal(text, typed)).To(Succeed(), "decoding")
 	again, err := json.Marshal(typed)
-	if err != nil {
-		t.Fatalf("encoding: %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred(), "encoding")
 	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(again); err != nil {
-		t.Fatalf("decoding again: %v", err)
-	}
+	g.Expect(object.UnmarshalJSON(again)).To(Succeed(), "decoding again")
 	return object
 }

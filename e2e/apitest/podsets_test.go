@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,31 +52,23 @@ func TestStrimziPodSet(t *testing.T) {
 	namespace := s.namespace(ctx, t)
 	object := decode(t, podSet)
 	object.SetNamespace(namespace)
-	if err := s.strict().Create(ctx, object.DeepCopy()); err != nil {
-		t.Fatalf("create: %v", err)
-	}
+	NewWithT(t).Expect(s.strict().Create(ctx, object.DeepCopy())).To(Succeed(), "create")
 	key := types.NamespacedName{Namespace: namespace, Name: "my-cluster-kafka"}
 	for _, version := range podSetVersions {
 		got := &unstructured.Unstructured{}
 		got.SetAPIVersion("core.strimzi.io/" + version)
 		got.SetKind("StrimziPodSet")
-		if err := s.client.Get(ctx, key, got); err != nil {
-			t.Fatalf("%s: %v", version, err)
-		}
+		NewWithT(t).Expect(s.client.Get(ctx, key, got)).To(Succeed(), "%s", version)
 		pods, _, _ := unstructured.NestedSlice(got.Object, "spec", "pods")
 		want, _, _ := unstructured.NestedSlice(object.Object, "spec", "pods")
 		same(t, version, want, pods)
 	}
 	typed, older := &core.StrimziPodSet{}, &corev1beta2.StrimziPodSet{}
 	for _, o := range []client.Object{typed, older} {
-		if err := s.client.Get(ctx, key, o); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(s.client.Get(ctx, key, o)).To(Succeed())
 	}
 	pods, err := typed.DesiredPods()
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	if len(pods) != 1 || pods[0].Annotations[core.AnnotationRevision] != "65a2d237" ||
 		pods[0].Labels[core.LabelBrokerRole] != "true" {
 		t.Errorf("the pods of the set are %+v", pods)
@@ -90,9 +83,7 @@ func TestStrimziPodSet(t *testing.T) {
 func TestPodSetCRD(t *testing.T) {
 	s := needServer(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.client.Get(t.Context(), client.ObjectKey{Name: "strimzipodsets.core.strimzi.io"}, crd); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Name: "strimzipodsets.core.strimzi.io"}, crd)).To(Succeed())
 	for _, condition := range crd.Status.Conditions {
 		if condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue {
 			t.Errorf("the server complains of the schema: %s", condition.Message)
@@ -147,6 +138,7 @@ func TestInvalidPodSet(t *testing.T) {
 // TestPodSetStatus checks that the status is a subresource, that one version reads what the other wrote, and that it keeps the fields that
 // Strimzi wrote.
 func TestPodSetStatus(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	object := decode(t, podSet)
@@ -157,58 +149,41 @@ func TestPodSetStatus(t *testing.T) {
 			"lastTransitionTime": "2024-01-01T00:00:00.123456789Z"}},
 	}
 	object.Object["status"] = map[string]any{"pods": int64(9)}
-	if err := s.strict().Create(ctx, object); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.strict().Create(ctx, object)).To(Succeed())
 	if _, found := object.Object["status"]; found {
 		t.Errorf("a client made a pod set with the status %v", object.Object["status"])
 	}
 	object.Object["status"] = status
-	if err := s.strict().Status().Update(ctx, object); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.strict().Status().Update(ctx, object)).To(Succeed())
 	typed := &core.StrimziPodSet{}
-	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), typed); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(ctx, client.ObjectKeyFromObject(object), typed)).To(Succeed())
 	same(t, "through the Go type", status, typed.Status)
 	typed.Status.ReadyPods = 0
-	if err := s.strict().Status().Update(ctx, typed); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.strict().Status().Update(ctx, typed)).To(Succeed())
 	status["readyPods"] = int64(0)
 	older := &corev1beta2.StrimziPodSet{}
-	if err := s.client.Get(ctx, client.ObjectKeyFromObject(object), older); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(ctx, client.ObjectKeyFromObject(object), older)).To(Succeed())
 	same(t, "v1beta2", status, older.Status)
 }
 
 // TestPodSetApply applies Strimzi's manifest with kubectl, client-side and server-side. The second apply changes nothing, and the Go type
 // writes back what it read.
 func TestPodSetApply(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	run := kubectl(t, s)
 	manifest := filepath.Join(t.TempDir(), "podset.yaml")
-	if err := os.WriteFile(manifest, []byte(podSet), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(os.WriteFile(manifest, []byte(podSet), 0o600)).To(Succeed())
 	for _, mode := range []string{"--server-side=false", "--server-side=true"} {
 		namespace := s.namespace(ctx, t)
 		key := client.ObjectKey{Namespace: namespace, Name: "my-cluster-kafka"}
 		run("apply", mode, "-n", namespace, "-f", manifest)
 		first, again := &core.StrimziPodSet{}, &core.StrimziPodSet{}
-		if err := s.client.Get(ctx, key, first); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(s.client.Get(ctx, key, first)).To(Succeed())
 		run("apply", mode, "-n", namespace, "-f", manifest)
-		if err := s.strict().Update(ctx, first.DeepCopy()); err != nil {
-			t.Fatalf("writing back what was read: %v", err)
-		}
-		if err := s.client.Get(ctx, key, again); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(s.strict().Update(ctx, first.DeepCopy())).To(Succeed(), "writing back what was read")
+		g.Expect(s.client.Get(ctx, key, again)).To(Succeed())
 		if first.ResourceVersion != again.ResourceVersion {
 			t.Errorf("%s: applying the same again, or writing back what was read, changed it:\n%s\n%s", mode, asJSON(t, first), asJSON(t, again))
 		}
@@ -225,9 +200,7 @@ var podSetVersions = []string{"v1", "v1beta2"}
 func decode(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	if err := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096).Decode(object); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096).Decode(object)).To(Succeed())
 	return object
 }
 
@@ -241,15 +214,12 @@ func same(t *testing.T, what string, want, got any) {
 
 func asJSON(t *testing.T, value any) string {
 	t.Helper()
+	g := NewWithT(t)
 	data, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	// Encode once more to sort the keys.
 	var plain any
-	if err := json.Unmarshal(data, &plain); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(json.Unmarshal(data, &plain)).To(Succeed())
 	if data, err = json.Marshal(plain); err != nil {
 		t.Fatal(err)
 	}

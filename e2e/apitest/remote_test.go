@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,11 +20,10 @@ import (
 // TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne applies the component for remote Kubernetes clusters, and creates objects that no
 // operator reconciles there.
 func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
+	g := NewWithT(t)
 	needServer(t)
 	s, err := start([]string{bases, "testdata/strimzi-connect"})
-	if err != nil {
-		t.Fatalf("starting an API server: %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred(), "starting an API server")
 	t.Cleanup(s.stop)
 	namespace := s.namespace(t.Context(), t)
 	specs := map[string]map[string]any{
@@ -44,9 +44,7 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 		return s.client.Create(t.Context(), object(kafkav1.GroupVersion.WithKind(kind)), client.DryRunAll)
 	}
 	before := object(kafkav1.GroupVersion.WithKind("KafkaConnect"))
-	if err := s.client.Create(t.Context(), before); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Create(t.Context(), before)).To(Succeed())
 	kubectl(t, s)("apply", "--server-side", "-k", "testdata/remote-cluster")
 
 	const remedy = "create it in the central cluster"
@@ -55,9 +53,7 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 		err := refused("KafkaConnect")
 		return err != nil && strings.Contains(err.Error(), remedy), nil
 	})
-	if err != nil {
-		t.Fatalf("a KafkaConnect is not refused: %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred(), "a KafkaConnect is not refused")
 	for _, kind := range []string{"Kafka", "KafkaNodePool", "KafkaConnect"} {
 		err := refused(kind)
 		if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no operator reconciles a "+kind+": "+remedy) {
@@ -66,10 +62,6 @@ func TestARemoteClusterRefusesWhatBelongsIntoTheCentralOne(t *testing.T) {
 	}
 	// Updates of existing objects, and objects that the operators create, are allowed.
 	before.SetLabels(map[string]string{"changed": "true"})
-	if err := s.client.Update(t.Context(), before); err != nil {
-		t.Error(err)
-	}
-	if err := s.client.Create(t.Context(), object(core.GroupVersion.WithKind("StrimziPodSet"))); err != nil {
-		t.Error(err)
-	}
+	g.Expect(s.client.Update(t.Context(), before)).To(Succeed())
+	g.Expect(s.client.Create(t.Context(), object(core.GroupVersion.WithKind("StrimziPodSet")))).To(Succeed())
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,8 +125,6 @@ func (s *server) strict() client.Client {
 func (s *server) namespace(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}
-	if err := s.client.Create(ctx, namespace); err != nil {
-		t.Fatalf("creating a namespace: %v", err)
-	}
+	NewWithT(t).Expect(s.client.Create(ctx, namespace)).To(Succeed(), "creating a namespace")
 	return namespace.Name
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,9 +33,7 @@ const crdName = "kafkatopics.kafka.strimzi.io"
 func TestCRD(t *testing.T) {
 	s := needServer(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd)).To(Succeed())
 	want := map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.ConditionStatus{
 		apiextensionsv1.Established:                           apiextensionsv1.ConditionTrue,
 		apiextensionsv1.NamesAccepted:                         apiextensionsv1.ConditionTrue,
@@ -97,11 +96,10 @@ func TestInvalid(t *testing.T) {
 	for name, tc := range cases {
 		for _, version := range versions {
 			t.Run(name+"/"+version.Version, func(t *testing.T) {
+				g := NewWithT(t)
 				object := &unstructured.Unstructured{}
 				text := fmt.Sprintf(`{"apiVersion":%q,"kind":"KafkaTopic","metadata":{"name":"invalid","namespace":"default"}}`, version)
-				if err := object.UnmarshalJSON([]byte(text)); err != nil {
-					t.Fatal(err)
-				}
+				g.Expect(object.UnmarshalJSON([]byte(text))).To(Succeed())
 				c := s.strict()
 				var err error
 				if tc.spec != "" {
@@ -110,9 +108,7 @@ func TestInvalid(t *testing.T) {
 				} else {
 					object.SetName("")
 					object.SetGenerateName("valid-")
-					if err := c.Create(t.Context(), object); err != nil {
-						t.Fatal(err)
-					}
+					g.Expect(c.Create(t.Context(), object)).To(Succeed())
 					object.Object["status"] = value(t, tc.status)
 					err = c.Status().Update(t.Context(), object)
 				}
@@ -126,9 +122,7 @@ func TestInvalid(t *testing.T) {
 				neighbour.SetGroupVersionKind(version.WithKind("KafkaTopic"))
 				neighbour.SetNamespace("default")
 				neighbour.SetGenerateName("neighbour-")
-				if err := c.Create(t.Context(), neighbour, client.DryRunAll); err != nil {
-					t.Errorf("a valid object beside it: %v", err)
-				}
+				g.Expect(c.Create(t.Context(), neighbour, client.DryRunAll)).To(Succeed(), "a valid object beside it")
 			})
 		}
 	}
@@ -136,6 +130,7 @@ func TestInvalid(t *testing.T) {
 
 // TestLargeNumbers sends numbers that a float64 would round to the server and through our types.
 func TestLargeNumbers(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	namespace := s.namespace(ctx, t)
@@ -150,18 +145,14 @@ func TestLargeNumbers(t *testing.T) {
 			"list":      {Raw: json.RawMessage("[9007199254740993,1]")},
 		}},
 	}
-	if err := s.client.Create(ctx, written); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Create(ctx, written)).To(Succeed())
 	want := map[string]string{
 		"beyond-53": "9007199254740993", "largest": "9223372036854775807", "smallest": "-9223372036854775808",
 		"exponent": "600000", "fraction": "0.1", "list": "9007199254740993,1",
 	}
 	v1, v1beta2 := &kafkav1.KafkaTopic{}, &kafkav1beta2.KafkaTopic{}
 	for _, object := range []client.Object{v1, v1beta2} {
-		if err := s.client.Get(ctx, client.ObjectKeyFromObject(written), object); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(s.client.Get(ctx, client.ObjectKeyFromObject(written), object)).To(Succeed())
 	}
 	for version, spec := range map[string]*kafkav1.KafkaTopicSpec{"v1": v1.Spec, "v1beta2": v1beta2.Spec} {
 		for key, text := range want {
@@ -195,15 +186,11 @@ func TestStatusFieldsCanBeRemoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			topic := claimed(ctx, t, s)
-			if err := s.client.Status().Patch(ctx, topic, patch(topic)); err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(s.client.Status().Patch(ctx, topic, patch(topic))).To(Succeed())
 			for _, version := range versions {
 				got := get(t, s, version.WithKind("KafkaTopic"), topic.Namespace, topic.Name)
 				status, _, err := unstructured.NestedMap(got.Object, "status")
-				if err != nil {
-					t.Fatal(err)
-				}
+				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				for _, field := range []string{"topicName", "topicId", "clusterId"} {
 					if value, found := status[field]; found {
 						t.Errorf("%s: %s is still there: %v", version.Version, field, value)
@@ -219,6 +206,7 @@ func TestStatusFieldsCanBeRemoved(t *testing.T) {
 
 // TestStatusIsSeparate checks that users cannot claim a topic with a status, and that the operator cannot change a spec with one.
 func TestStatusIsSeparate(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	topic := &kafkav1.KafkaTopic{
@@ -226,17 +214,13 @@ func TestStatusIsSeparate(t *testing.T) {
 		Spec:       &kafkav1.KafkaTopicSpec{Partitions: new(int64(3))},
 		Status:     kafkav1.KafkaTopicStatus{ClusterID: "mine"},
 	}
-	if err := s.client.Create(ctx, topic); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Create(ctx, topic)).To(Succeed())
 	if topic.Status.ClusterID != "" {
 		t.Errorf("a status was written with the object: %+v", topic.Status)
 	}
 	topic.Status.ClusterID = "theirs"
 	topic.Spec.Partitions = new(int64(9))
-	if err := s.client.Status().Update(ctx, topic); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Status().Update(ctx, topic)).To(Succeed())
 	if *topic.Spec.Partitions != 3 || topic.Status.ClusterID != "theirs" || topic.Generation != 1 {
 		t.Errorf("after a status update: partitions %d, clusterId %q, generation %d", *topic.Spec.Partitions, topic.Status.ClusterID,
 			topic.Generation)
@@ -254,18 +238,12 @@ func TestColumns(t *testing.T) {
 		config.APIPath = "/apis"
 		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 		c, err := rest.RESTClientFor(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		text, err := c.Get().Namespace(topic.Namespace).Resource("kafkatopics").
 			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		table := &metav1.Table{}
-		if err := json.Unmarshal(text, table); err != nil {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(json.Unmarshal(text, table)).To(Succeed())
 		var columns []string
 		for i, column := range table.ColumnDefinitions {
 			cell := fmt.Sprint(table.Rows[0].Cells[i])
@@ -317,18 +295,15 @@ func TestKubectl(t *testing.T) {
 // kubectl returns a function that runs kubectl as an administrator and returns its output. A warning fails the test.
 func kubectl(t *testing.T, s *server) func(args ...string) string {
 	t.Helper()
+	g := NewWithT(t)
 	binary := filepath.Join(os.Getenv(assetsVariable), "kubectl")
 	if _, err := exec.LookPath(binary); err != nil {
 		t.Skipf("%s holds no kubectl", assetsVariable)
 	}
 	user, err := s.env.AddUser(envtest.User{Name: "admin", Groups: []string{"system:masters"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	ctl, err := user.Kubectl()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	ctl.Path = binary
 	return func(args ...string) string {
 		t.Helper()
@@ -353,9 +328,7 @@ func claimed(ctx context.Context, t *testing.T, s *server) *kafkav1.KafkaTopic {
 		},
 		Spec: &kafkav1.KafkaTopicSpec{Partitions: new(int64(12)), Replicas: new(int64(3))},
 	}
-	if err := s.client.Create(ctx, topic); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.client.Create(ctx, topic)).To(Succeed())
 	warning := kafkav1.Condition{
 		Type: kafkav1.ConditionWarning, Status: kafkav1.ConditionTrue, Reason: kafkav1.ReasonInvalidConfig,
 		LastTransitionTime: "2023-03-01T10:30:00.123456789Z",
@@ -366,18 +339,14 @@ func claimed(ctx context.Context, t *testing.T, s *server) *kafkav1.KafkaTopic {
 		},
 		ObservedGeneration: 1, TopicName: "claimed", TopicID: "7SnvzO8GQE2Al5oIAxLhVg", ClusterID: "5L6g3nShT-eMCtK--X86sw",
 	}
-	if err := s.client.Status().Update(ctx, topic); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(s.client.Status().Update(ctx, topic)).To(Succeed())
 	return topic
 }
 
 func readAll(t *testing.T, reader io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }
 
@@ -385,8 +354,6 @@ func readAll(t *testing.T, reader io.Reader) string {
 func value(t *testing.T, text string) any {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"X","value":` + text + `}`)); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(object.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"X","value":` + text + `}`))).To(Succeed())
 	return object.Object["value"]
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,11 +17,10 @@ import (
 // TestUpgradeFromStrimzi replaces a CRD that stores v1beta2, as Strimzi's did, by ours, while topics exist. The topics stay unchanged in
 // both versions, and an update stores a topic as v1.
 func TestUpgradeFromStrimzi(t *testing.T) {
+	g := NewWithT(t)
 	needServer(t)
 	s, err := start([]string{"testdata/strimzi-crd"})
-	if err != nil {
-		t.Fatalf("starting an API server: %v", err)
-	}
+	g.Expect(err).NotTo(HaveOccurred(), "starting an API server")
 	t.Cleanup(s.stop)
 	ctx := t.Context()
 	namespace := s.namespace(ctx, t)
@@ -29,14 +29,10 @@ func TestUpgradeFromStrimzi(t *testing.T) {
 		object := m.object.DeepCopy()
 		object.SetAPIVersion(kafkav1beta2.GroupVersion.String())
 		object.SetNamespace(namespace)
-		if err := s.strict().Create(ctx, object); err != nil {
-			t.Fatalf("%s: create under Strimzi's CRD: %v", m, err)
-		}
+		g.Expect(s.strict().Create(ctx, object)).To(Succeed(), "%s: create under Strimzi's CRD", m)
 		if status, found := m.object.Object["status"]; found {
 			object.Object["status"] = status
-			if err := s.strict().Status().Update(ctx, object); err != nil {
-				t.Fatalf("%s: status under Strimzi's CRD: %v", m, err)
-			}
+			g.Expect(s.strict().Status().Update(ctx, object)).To(Succeed(), "%s: status under Strimzi's CRD", m)
 		}
 		stored = append(stored, m)
 	}
@@ -49,14 +45,10 @@ func TestUpgradeFromStrimzi(t *testing.T) {
 		}
 		object := get(t, s, kafkav1.GroupVersion.WithKind("KafkaTopic"), namespace, m.object.GetName())
 		object.SetLabels(map[string]string{"written": "again"})
-		if err := s.strict().Update(ctx, object); err != nil {
-			t.Errorf("%s: writing it again: %v", m, err)
-		}
+		g.Expect(s.strict().Update(ctx, object)).To(Succeed(), "%s: writing it again", m)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.client.Get(ctx, client.ObjectKey{Name: crdName}, crd); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(ctx, client.ObjectKey{Name: crdName}, crd)).To(Succeed())
 	if got := crd.Status.StoredVersions; !slices.Equal(got, []string{"v1beta2", "v1"}) {
 		t.Errorf("stored versions = %v, want [v1beta2 v1]", got)
 	}
@@ -79,14 +71,11 @@ func eventually(t *testing.T, what string, done func() bool) {
 // replaceCRD replaces the installed CRD with ours, and waits until the API server serves it.
 func replaceCRD(t *testing.T, s *server, ours *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
+	g := NewWithT(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd)).To(Succeed())
 	crd.Spec = *ours.Spec.DeepCopy()
-	if err := s.client.Update(t.Context(), crd); err != nil {
-		t.Fatalf("replacing the CRD: %v", err)
-	}
+	g.Expect(s.client.Update(t.Context(), crd)).To(Succeed(), "replacing the CRD")
 	eventually(t, "v1 is served", func() bool {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(kafkav1.GroupVersion.WithKind("KafkaTopicList"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,7 @@ import (
 // TestPeopleOfANamespaceUseTheKinds applies config/default, and checks the rights of people who have Kubernetes' roles edit and view in a
 // namespace. The controller that aggregates roles runs.
 func TestPeopleOfANamespaceUseTheKinds(t *testing.T) {
+	g := NewWithT(t)
 	if err := controlplane.Available(t.Context()); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -29,29 +31,22 @@ func TestPeopleOfANamespaceUseTheKinds(t *testing.T) {
 	}
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true,
 		Controllers: []string{"clusterrole-aggregation-controller"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
 		if err := plane.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
 	admin, err := client.New(plane.RESTConfig(), client.Options{Scheme: clientgoscheme.Scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	const namespace = "default"
 	for _, role := range []string{"edit", "view"} {
-		if err := admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role},
+		g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: role},
 			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role}}}); err != nil {
-			t.Fatal(err)
-		}
+			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: role}}})).To(Succeed())
 	}
-	if _, err := plane.Kubectl(t.Context(), "apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default")); err != nil {
-		t.Fatal(err)
-	}
+	_, err = plane.Kubectl(t.Context(), "apply", "--server-side", "-k", filepath.Join("..", "..", "config", "default"))
+	g.Expect(err).NotTo(HaveOccurred())
 	type right struct{ group, resource, subresource, verb string }
 	may := func(ctx context.Context, user string, r right) (bool, error) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{

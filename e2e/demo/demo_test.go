@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
@@ -62,9 +64,7 @@ func newDemo(t *testing.T) (*Demo, *bytes.Buffer) {
 	t.Setenv(folderVariable, dir)
 	out := &bytes.Buffer{}
 	d, err := inFolder(dir, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
 		if err := d.Down(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -115,9 +115,7 @@ func TestRoll(t *testing.T) {
 func processesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	var found []string
 	for _, file := range files {
 		if args, err := os.ReadFile(file); err == nil && strings.Contains(string(args), dir+"/") {
@@ -153,17 +151,14 @@ func TestUpTwiceTopicsDown(t *testing.T) {
 }
 
 func TestUpAfterTheSupervisorWasKilled(t *testing.T) {
+	g := NewWithT(t)
 	d, out := newDemo(t)
 	if err := d.Up(t.Context(), ""); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s, err := d.running()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Supervisor.signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(s.Supervisor.signal(syscall.SIGKILL)).To(Succeed())
 	deadline := time.After(time.Minute)
 	for len(processesOf(t, d.dir)) > 0 {
 		select {
@@ -203,9 +198,7 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 
 func TestAReusedProcessIDIsNotOurs(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(cmd.Start()).To(Succeed())
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

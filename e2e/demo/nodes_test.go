@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
@@ -32,16 +34,13 @@ func TestOnNodes(t *testing.T) {
 		"stretch": {(*Demo).Stretch, (*Demo).StretchDown, []string{"Its power comes back", "Go on playing", "make demo-stretch-down"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			temporary, err := os.MkdirTemp("", "demo") // its sockets need a short path
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			t.Setenv("TMPDIR", temporary)
 			out := &bytes.Buffer{}
 			d, err := inFolder(filepath.Join(temporary, "demo"), out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g.Expect(err).NotTo(HaveOccurred())
 			if err := c.up(d, t.Context()); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -51,9 +50,7 @@ func TestOnNodes(t *testing.T) {
 				}
 			}
 			for range 2 { // the second time, nothing runs
-				if err := c.down(d, context.WithoutCancel(t.Context())); err != nil {
-					t.Error(err)
-				}
+				g.Expect(c.down(d, context.WithoutCancel(t.Context()))).To(Succeed())
 			}
 			if left := processesOf(t, temporary); len(left) > 0 {
 				t.Errorf("processes are left: %v", left)
@@ -61,9 +58,7 @@ func TestOnNodes(t *testing.T) {
 			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 				t.Errorf("files are left: %v %v", left, err)
 			}
-			if err := os.Remove(temporary); err != nil {
-				t.Error(err)
-			}
+			g.Expect(os.Remove(temporary)).To(Succeed())
 		})
 	}
 }

@@ -96,9 +96,7 @@ var deployments = map[string]deployment{
 func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 	server, admin := startServer(t)
 	program, err := operatorproc.Build(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for name, d := range deployments {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -156,9 +154,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 func TestADeploymentThatDoesNotRunUnchangedIsFound(t *testing.T) {
 	server, admin := startServer(t)
 	program, err := operatorproc.Build(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for name, planted := range map[string]func(*deployment){
 		"another start script": func(d *deployment) { d.args = []string{"/opt/strimzi/bin/unknown"} },
 		"a leader is elected":  func(d *deployment) { d.env["STRIMZI_LEADER_ELECTION_ENABLED"] = "true" },
@@ -215,10 +211,9 @@ func startSecured(t *testing.T, admin client.Client, namespace string) []string 
 
 func startServer(t *testing.T) (*envtest.Environment, client.Client) {
 	t.Helper()
+	g := NewWithT(t)
 	root, err := assets.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	binaries := os.Getenv("KUBEBUILDER_ASSETS")
 	if binaries == "" {
 		if binaries, err = assets.Dir(t.Context(), "controlplane", os.Stderr); err != nil {
@@ -232,21 +227,13 @@ func startServer(t *testing.T) (*envtest.Environment, client.Client) {
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	config, err := server.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = server.Stop() }) // the server ends with the process at the latest
 	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	if err := v1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	g.Expect(v1.AddToScheme(scheme)).To(Succeed())
 	c, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	return server, c
 }
 

@@ -25,14 +25,11 @@ import (
 // line that runs a command in a pod is not among them: there are no nodes.
 func commands(t *testing.T) (copies, applies, uses []string) {
 	t.Helper()
+	g := NewWithT(t)
 	path, err := operatorproc.RepositoryPath("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, line := range regexp.MustCompile(`(?m)^(cp -r|kubectl) .*$`).FindAllString(string(text), -1) {
 		switch {
 		case strings.HasPrefix(line, "cp"):
@@ -62,9 +59,7 @@ func newShell(t *testing.T, plane *controlplane.ControlPlane) shell {
 	if err == nil {
 		err = os.CopyFS(filepath.Join(s.dir, "config"), os.DirFS(config))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return s
 }
 
@@ -96,9 +91,7 @@ func installed(t *testing.T, plane *controlplane.ControlPlane) string {
 // again. All KafkaTopics stay, and the operators start. Then the README's commands create what they say.
 func TestTheREADMEsCommandsInstallBesideStrimzi(t *testing.T) {
 	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(brokers.Close)
 	for _, r := range []release{strimzi0, strimzi1} {
 		t.Run(r.name, func(t *testing.T) {
@@ -174,29 +167,23 @@ func claimOf(t *testing.T, c client.Client, kt *v1.KafkaTopic) v1.KafkaTopicStat
 // clusterOperator builds the cluster-operator and returns its path.
 func clusterOperator(t *testing.T) string {
 	t.Helper()
+	g := NewWithT(t)
 	root, err := operatorproc.RepositoryPath()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	program := filepath.Join(t.TempDir(), "cluster-operator")
-	if err := image.BuildProgram(t.Context(), program, root, "./cluster-operator/cmd"); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(image.BuildProgram(t.Context(), program, root, "./cluster-operator/cmd")).To(Succeed())
 	return program
 }
 
 // startOperator starts an operator and waits until it is ready.
 func startOperator(t *testing.T, o operatorproc.Options) *operatorproc.Process {
 	t.Helper()
+	g := NewWithT(t)
 	p, err := operatorproc.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { _ = p.Close() }) // the log may have been removed already
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := p.WaitReady(ctx); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(p.WaitReady(ctx)).To(Succeed())
 	return p
 }

@@ -21,14 +21,11 @@ import (
 // migration returns the commands of docs/migration.md that replace a standalone topic operator: stop Strimzi's, and replace the kind.
 func migration(t *testing.T) (stop, kind string) {
 	t.Helper()
+	g := NewWithT(t)
 	path, err := operatorproc.RepositoryPath("docs", "migration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	all := regexp.MustCompile("`(kubectl (?:scale|apply) [^`]*)`").FindAllSubmatch(text, -1)
 	if len(all) != 2 {
 		t.Fatalf("docs/migration.md has the commands %q, want two", all)
@@ -174,16 +171,13 @@ func TestMigrationFromStrimzisTopicOperatorAndBack(t *testing.T) {
 
 func migrate(t *testing.T, r release) {
 	t.Helper()
+	g := NewWithT(t)
 	plane, admin := startPlane(t)
 	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(brokers.Close)
 	access, err := saramakafka.New(kafka.Config{Bootstrap: brokers.Bootstrap(), ClientID: "e2e"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(access.Close)
 	s := scene{WithT: NewWithT(t), admin: admin, kafka: access}
 	s.SetDefaultEventuallyTimeout(time.Minute)

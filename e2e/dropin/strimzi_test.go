@@ -83,6 +83,7 @@ func (r release) shape(g Gomega, crd *apiextensionsv1.CustomResourceDefinition) 
 // startPlane starts a control plane without any of the kinds.
 func startPlane(t *testing.T) (*controlplane.ControlPlane, client.Client) {
 	t.Helper()
+	g := NewWithT(t)
 	if err := controlplane.Available(t.Context()); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -90,9 +91,7 @@ func startPlane(t *testing.T) (*controlplane.ControlPlane, client.Client) {
 		t.Skip(err)
 	}
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
 		if err := plane.Stop(); err != nil {
 			t.Error(err)
@@ -100,26 +99,19 @@ func startPlane(t *testing.T) (*controlplane.ControlPlane, client.Client) {
 	})
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, v1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(add(scheme)).To(Succeed())
 	}
 	c, err := client.New(plane.RESTConfig(), client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	return plane, c
 }
 
 // run runs kubectl, fails the test if kubectl fails, and waits until all kinds are served.
 func run(t *testing.T, plane *controlplane.ControlPlane, args ...string) string {
 	t.Helper()
+	g := NewWithT(t)
 	out, err := plane.Kubectl(t.Context(), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := controlplane.WaitEstablished(t.Context(), plane.Kubectl); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(controlplane.WaitEstablished(t.Context(), plane.Kubectl)).To(Succeed())
 	return out
 }

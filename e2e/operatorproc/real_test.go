@@ -5,12 +5,15 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 )
 
 // TestTheOperatorItself checks the functions of this package that all other tests of this module need.
 func TestTheOperatorItself(t *testing.T) {
+	g := NewWithT(t)
 	if err := controlplane.Available(t.Context()); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -18,39 +21,27 @@ func TestTheOperatorItself(t *testing.T) {
 		t.Skip(err)
 	}
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	defer func() {
 		if err := plane.Stop(); err != nil {
 			t.Error(err)
 		}
 	}()
 	crds, err := RepositoryPath("config", "crd", "bases")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := plane.InstallCRDs(crds); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(plane.InstallCRDs(crds)).To(Succeed())
 	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	defer cluster.Close()
 
 	op, err := Start(t.Context(), Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: cluster.Bootstrap()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	defer func() {
 		if err := op.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	if err := op.WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(op.WaitReady(t.Context())).To(Succeed())
 	metrics, err := op.Metrics(t.Context())
 	if err != nil || !metrics.Has("strimzi_resources", `kind="KafkaTopic"`) {
 		t.Errorf("metrics %v, %v, want those of the operator", metrics, err)

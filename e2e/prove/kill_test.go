@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
+
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -22,9 +24,7 @@ import (
 func TestKillNine(t *testing.T) {
 	p := newProof(t, "kill -9", 150, 1000)
 	k := &kills{proof: p, world: newWorld(p, 1), bystanders: map[string]state{}}
-	if err := k.prepare(); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(k.prepare()).To(Succeed())
 	k.run()
 	k.converge()
 	k.final()

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
+
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -18,16 +20,13 @@ import (
 // TestTheRaceOfTwoOperators runs two operators, each for its own Kafka cluster, that watch the same KafkaTopics. Both clusters have a topic
 // of each name. Whatever happens to a KafkaTopic, only the topic in the cluster that it was claimed for may be deleted or changed.
 func TestTheRaceOfTwoOperators(t *testing.T) {
+	g := NewWithT(t)
 	p := newProof(t, "the race of two operators", 20, 200)
 	r := &race{proof: p, world: newWorld(p, 2), expected: [2]map[string]state{{}, {}}}
-	if err := r.start(); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(r.start()).To(Succeed())
 	const together = 8
 	for first := 0; first < p.count; first += together {
-		if err := r.play(first, min(together, p.count-first)); err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(r.play(first, min(together, p.count-first))).To(Succeed())
 	}
 	r.finally()
 	t.Logf("of %d rounds: %s", p.count, r.tally)

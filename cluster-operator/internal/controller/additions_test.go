@@ -119,9 +119,7 @@ func TestAdditionsAreTakenAway(t *testing.T) {
 func edited(t *testing.T, raw []byte, change func(*corev1.Pod)) []byte {
 	t.Helper()
 	pod := &corev1.Pod{}
-	if err := json.Unmarshal(raw, pod); err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(json.Unmarshal(raw, pod)).To(Succeed())
 	change(pod)
 	return []byte(jsonText(pod))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -249,14 +250,11 @@ type crdSchema map[string]any
 
 func schemaOf(t testing.TB, kind string) crdSchema {
 	t.Helper()
+	g := NewWithT(t)
 	text, err := os.ReadFile(fmt.Sprintf("../../../config/crd/bases/kafka.strimzi.io_%ss.yaml", strings.ToLower(kind)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	crd := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(text, &crd.Object); err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(yaml.Unmarshal(text, &crd.Object)).To(Succeed())
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
 		if version := v.(map[string]any); version["name"] == v1.GroupVersion.Version {

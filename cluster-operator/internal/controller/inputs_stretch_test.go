@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -77,9 +78,7 @@ func balance(t *testing.T, s *apiServer) {
 			len(service.Status.LoadBalancer.Ingress) == 0 {
 			service = service.DeepCopy()
 			service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{Hostname: key.Name + "." + s.id + ".example.com"}}
-			if err := s.client().Status().Update(t.Context(), service); err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(s.client().Status().Update(t.Context(), service)).To(Succeed())
 		}
 	}
 }

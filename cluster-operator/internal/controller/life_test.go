@@ -314,9 +314,7 @@ func TestAWaitingMetadataVersionIsNotTriedConstantly(t *testing.T) {
 func kafkaMetadata(t *testing.T, release string) kafka.MetadataVersion {
 	t.Helper()
 	version, err := kafka.ParseMetadataVersion(release)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return version
 }
 

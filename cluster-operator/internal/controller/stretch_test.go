@@ -59,9 +59,7 @@ func remoteServer(t *testing.T, id string) *envtest.Environment {
 		return env
 	}
 	env, err := testserver.Start(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	remoteServers.env[id] = env
 	return env
 }

@@ -24,9 +24,7 @@ func laxWorld(t *testing.T) *world {
 	t.Helper()
 	testserver.Need(t, missing)
 	env, err := testserver.Start(false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { testserver.Stop(env) })
 	g := NewWithT(t)
 	files, err := filepath.Glob(filepath.Join("..", "..", "..", "config", "crd", "bases", "*.yaml"))

@@ -5,22 +5,21 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 )
 
 func TestSettingsChangeWhileTheOperatorRuns(t *testing.T) {
+	g := NewWithT(t)
 	unobserved := func(c *Current) string {
 		t.Helper()
 		about, err := c.Info(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		g.Expect(err).NotTo(HaveOccurred())
 		return strings.Join(about.Unobserved, ",")
 	}
 	c, err := Follow(t.Context(), Options{Name: "nodeport", Operator: "1.0.0", Settings: map[string]string{"nodeAddress.east": "192.0.2.1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
 	for _, step := range []struct {
 		settings  map[string]string
 		changed   bool
@@ -55,9 +54,7 @@ func (s slow) Plan(context.Context, network.Request) ([]network.Object, error) {
 
 func TestACallEndsWithTheProviderThatItBeganWith(t *testing.T) {
 	c, err := Follow(t.Context(), Options{Name: "nodeport", Operator: "1.0.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	earlier, ended := slow{c.now.Provider, make(chan struct{}), make(chan struct{})}, make(chan struct{})
 	c.now.Provider, c.now.end = earlier, func() { close(ended) }
 	answered := make(chan struct{})

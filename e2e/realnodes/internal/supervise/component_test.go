@@ -37,9 +37,7 @@ func supervised(t *testing.T, after ...nodespec.Condition) (c *component, pids f
 		var found []int
 		for _, line := range strings.Fields(string(content)) {
 			pid, err := strconv.Atoi(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			NewWithT(t).Expect(err).NotTo(HaveOccurred())
 			found = append(found, pid)
 		}
 		return found
