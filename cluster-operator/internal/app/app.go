@@ -26,6 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/misplaced"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/options"
+	"github.com/kafka-operators/kafka-operators/clusters"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/operator/build"
@@ -99,18 +100,27 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 	if err != nil {
 		return err
 	}
-	// The leader alone does this, as all that follows.
-	keys := newSpare()
-	if err := mgr.Add(keys); err != nil {
-		return err
-	}
-	exporter, err := exporterImage(ctx, live, o, model.ExporterFile)
+	r, err := newReconciler(ctx, mgr, live, o)
 	if err != nil {
 		return err
 	}
-	r := &controller.Reconciler{
-		Stretching: stretching,
-		Cache:      mgr.GetCache(), Live: live, Events: recorder, Metrics: figures,
+	r.Events, r.Metrics, r.Passing, r.Stretching = recorder, figures, watched(probes, "Kafka", time.Now).Start, stretching
+	return addKafkas(ctx, mgr, r, set, o)
+}
+
+// newReconciler creates the reconciler of Kafkas, without what it shares with the other controller.
+func newReconciler(ctx context.Context, mgr ctrl.Manager, live client.Client, o options.Options) (*controller.Reconciler, error) {
+	// The leader alone makes keys, and does all that follows.
+	keys := newSpare()
+	if err := mgr.Add(keys); err != nil {
+		return nil, err
+	}
+	exporter, err := exporterImage(ctx, live, o, model.ExporterFile)
+	if err != nil {
+		return nil, err
+	}
+	return &controller.Reconciler{
+		Cache: mgr.GetCache(), Live: live,
 		Kafka: &controller.Clients{Connect: func(c kafka.Config) (controller.Admin, error) { return saramakafka.New(c) }, Now: time.Now,
 			After: time.After},
 		Selects: o.Selector.Matches,
@@ -123,8 +133,12 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 		},
 		DefaultVersion: o.DefaultVersion(), OperatorVersion: build.Current().Source(), PKCS12: o.PKCS12,
 		Interval: o.Interval, AddressTimeout: o.OperationTimeout,
-		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader, Passing: watched(probes, "Kafka", time.Now).Start,
-	}
+		NewKey: keys.NewKey, Now: time.Now, Rand: rand.Reader,
+	}, nil
+}
+
+// addKafkas puts the controller of Kafkas into the manager, with its watches; set are the other Kubernetes clusters, nil without any.
+func addKafkas(ctx context.Context, mgr ctrl.Manager, r *controller.Reconciler, set *clusters.Set, o options.Options) error {
 	c, err := r.SetupWithManager(mgr, o.Concurrency)
 	if err != nil {
 		return err

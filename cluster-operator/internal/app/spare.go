@@ -7,8 +7,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
-// spare makes the keys of a Kafka's two CAs ahead of time. They take seconds on a busy machine, which a Kafka that is applied does not wait
-// for then.
+// spare generates the keys of a Kafka's two CAs ahead of time, because that takes seconds on a busy machine, for which a new Kafka would
+// have to wait.
 type spare struct{ keys chan crypto.Signer }
 
 // newSpare returns a stock that is empty until it is started.

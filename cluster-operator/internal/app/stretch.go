@@ -40,39 +40,16 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, re
 	if !o.Stretch.Configured() {
 		return nil, nil, nil
 	}
-	settings := map[string]string{}
-	if name := o.Stretch.Settings; name != "" {
-		c := &corev1.ConfigMap{}
-		if err := live.Get(ctx, client.ObjectKey{Namespace: o.OperatorNamespace, Name: name}, c); err != nil {
-			return nil, nil, fmt.Errorf("STRIMZI_STRETCH_NETWORK_CONFIG_MAP: get ConfigMap %s/%s: %w", o.OperatorNamespace, name, err)
-		}
-		settings = c.Data
-	}
-	provider, err := providers.Follow(ctx, providers.Options{
-		Name: o.Stretch.Provider, Path: o.Stretch.Path, Settings: settings, Operator: build.Current().Version, Stderr: os.Stderr,
-	})
+	provider, err := openProvider(ctx, live, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("STRIMZI_STRETCH_PLUGIN_CLASS_NAME: %w", err)
+		return nil, nil, err
 	}
-	context.AfterFunc(ctx, provider.Close)
 	if err := followSettings(mgr, provider, recorder, o); err != nil {
 		return nil, nil, err
 	}
-	remotes := o.Stretch.Remotes
-	if name := o.Stretch.RemotesFrom; name != "" {
-		if remotes, err = clusters.ReadRemotes(ctx, live, client.ObjectKey{Namespace: o.OperatorNamespace, Name: name}); err != nil {
-			return nil, nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG_MAP: %w", err)
-		}
-	}
-	set, err := clusters.New(mgr, clusters.Options{
-		Home: o.Stretch.Central, Namespace: o.OperatorNamespace, Remotes: remotes, RemotesFrom: o.Stretch.RemotesFrom,
-		Registerer: crmetrics.Registry,
-		Log:        mgr.GetLogger().WithName("clusters"),
-		Cluster:    []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = mgr.GetScheme(), remoteCache(o) }},
-		Optional:   []string{"Node"}, // of which only addresses depend
-	})
+	set, err := connect(ctx, mgr, live, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG: %w", err)
+		return nil, nil, err
 	}
 	served := &discovered{}
 	return &controller.Stretching{
@@ -85,6 +62,48 @@ func newStretching(ctx context.Context, mgr ctrl.Manager, live client.Client, re
 			return members
 		},
 	}, set, nil
+}
+
+// openProvider opens the network provider with its settings.
+func openProvider(ctx context.Context, live client.Client, o options.Options) (*providers.Current, error) {
+	settings := map[string]string{}
+	if name := o.Stretch.Settings; name != "" {
+		c := &corev1.ConfigMap{}
+		if err := live.Get(ctx, client.ObjectKey{Namespace: o.OperatorNamespace, Name: name}, c); err != nil {
+			return nil, fmt.Errorf("STRIMZI_STRETCH_NETWORK_CONFIG_MAP: get ConfigMap %s/%s: %w", o.OperatorNamespace, name, err)
+		}
+		settings = c.Data
+	}
+	provider, err := providers.Follow(ctx, providers.Options{
+		Name: o.Stretch.Provider, Path: o.Stretch.Path, Settings: settings, Operator: build.Current().Version, Stderr: os.Stderr,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("STRIMZI_STRETCH_PLUGIN_CLASS_NAME: %w", err)
+	}
+	context.AfterFunc(ctx, provider.Close)
+	return provider, nil
+}
+
+// connect returns the connections to the other Kubernetes clusters.
+func connect(ctx context.Context, mgr ctrl.Manager, live client.Client, o options.Options) (*clusters.Set, error) {
+	remotes := o.Stretch.Remotes
+	if name := o.Stretch.RemotesFrom; name != "" {
+		var err error
+		if remotes, err = clusters.ReadRemotes(ctx, live, client.ObjectKey{Namespace: o.OperatorNamespace, Name: name}); err != nil {
+			return nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG_MAP: %w", err)
+		}
+	}
+	set, err := clusters.New(mgr, clusters.Options{
+		Home: o.Stretch.Central, Namespace: o.OperatorNamespace, Remotes: remotes, RemotesFrom: o.Stretch.RemotesFrom,
+		Registerer: crmetrics.Registry,
+		Log:        mgr.GetLogger().WithName("clusters"),
+		Cluster:    []cluster.Option{func(c *cluster.Options) { c.Scheme, c.Cache = mgr.GetScheme(), remoteCache(o) }},
+		Optional:   []string{"Node"}, // of which only addresses depend
+	})
+	if err != nil {
+		return nil, fmt.Errorf("STRIMZI_REMOTE_KUBE_CONFIG: %w", err)
+	}
+	return set, nil
 }
 
 // everywhere runs on each replica: one that leads later must not begin with earlier settings.

@@ -15,43 +15,16 @@ import (
 
 // assign decides which nodes there are. What brokers hold is asked only if one is to go.
 func (p *pass) assign(ctx context.Context) error {
-	in := topology.Input{
-		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.forced(),
-	}
-	for _, s := range p.sites {
-		in.Volumes = append(in.Volumes, p.volumes(s)...)
-	}
-	in.Running, in.Voters = p.existing(), p.voters()
-	for id := range p.away {
-		in.Away = append(in.Away, id)
-		in.Volumes = append(in.Volumes, p.record.Clusters[id].Volumes...)
-	}
-	slices.Sort(in.Away)
+	in := p.assignment()
 	if err := p.checkRecord(in.Voters); err != nil {
 		return err
-	}
-	for _, pool := range p.input.Pools {
-		in.Pools = append(in.Pools, topology.PoolSpec{
-			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool.Spec.Roles), Known: p.knownIDs(pool),
-			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
-		})
 	}
 	if err := checkSize(in.Pools); err != nil {
 		return err
 	}
-	t, err := topology.Assign(in)
-	if err != nil {
-		return stalled(v1.ReasonInvalidConfiguration, "%s", err)
+	if err := p.assignNodes(ctx, in); err != nil {
+		return err
 	}
-	p.input.Topology = t
-	if blocked := p.blockedBrokers(); len(blocked) > 0 && !in.Force {
-		if in.Holdings, err = p.holdings(ctx, blocked); err == nil {
-			if p.input.Topology, err = topology.Assign(in); err != nil {
-				return err
-			}
-		}
-	}
-	t = p.input.Topology
 	if err := p.checkAssigned(ctx); err != nil {
 		return err
 	}
@@ -59,15 +32,60 @@ func (p *pass) assign(ctx context.Context) error {
 	if p.cordons() {
 		p.input.Cordon.Brokers = p.emptied()
 	}
-	for _, b := range t.Blocked {
+	p.reportAssigned()
+	p.warnOfPlacement()
+	return nil
+}
+
+// assignment returns what the assignment depends on, but for what brokers hold.
+func (p *pass) assignment() topology.Input {
+	in := topology.Input{
+		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.forced(), Running: p.existing(), Voters: p.voters(),
+	}
+	for _, s := range p.sites {
+		in.Volumes = append(in.Volumes, p.volumes(s)...)
+	}
+	for id := range p.away {
+		in.Away = append(in.Away, id)
+		in.Volumes = append(in.Volumes, p.record.Clusters[id].Volumes...)
+	}
+	slices.Sort(in.Away)
+	for _, pool := range p.input.Pools {
+		in.Pools = append(in.Pools, topology.PoolSpec{
+			Name: pool.Name, Cluster: p.target(pool), Replicas: pool.Spec.Replicas, Roles: rolesOf(pool.Spec.Roles), Known: p.knownIDs(pool),
+			NextIDs: pool.Annotations[v1.AnnotationNextNodeIDs], RemoveIDs: pool.Annotations[v1.AnnotationRemoveNodeIDs],
+		})
+	}
+	return in
+}
+
+// assignNodes assigns the nodes, and once more with what brokers hold if that blocks some.
+func (p *pass) assignNodes(ctx context.Context, in topology.Input) error {
+	t, err := topology.Assign(in)
+	if err != nil {
+		return stalled(v1.ReasonInvalidConfiguration, "%s", err)
+	}
+	p.input.Topology = t
+	blocked := p.blockedBrokers()
+	if len(blocked) == 0 || in.Force {
+		return nil
+	}
+	if in.Holdings, _ = p.holdings(ctx, blocked); in.Holdings == nil {
+		return nil // they stay blocked, and the log has the error
+	}
+	p.input.Topology, err = topology.Assign(in)
+	return err
+}
+
+// reportAssigned warns of blocked brokers, and of annotations that have no effect.
+func (p *pass) reportAssigned() {
+	for _, b := range p.input.Topology.Blocked {
 		p.add(status.Problem{Pool: b.Pool, Reason: blockedReason(b), Message: b.Message, Blocks: true, Stalled: b.Stalled})
 		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
 	}
-	for _, note := range t.Notes {
+	for _, note := range p.input.Topology.Notes {
 		p.warnOf(note.Pool, "InvalidAnnotation", note.Message)
 	}
-	p.warnOfPlacement()
-	return nil
 }
 
 // checkAssigned refuses nodes that would lack what nodes of before had.

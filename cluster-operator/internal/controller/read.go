@@ -42,21 +42,8 @@ func (p *pass) read(ctx context.Context) error {
 	}
 	p.status.Sets = p.podSets()
 	p.warnOfDeletions()
-	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version(),
-		ApplyUpdates: p.opensUpdates()}
-	if p.stretched() && p.Stretching != nil {
-		p.restorePeers()
-		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
-	}
+	p.beginInput()
 	p.warnOfNodesElsewhere()
-	p.input.MetadataVersion = p.kafka.Spec.Kafka.MetadataVersion
-	if p.input.MetadataVersion == "" {
-		p.input.MetadataVersion = model.MetadataVersionOf(p.input.Version)
-	}
-	p.input.Sets = map[string]*core.StrimziPodSet{}
-	for _, set := range p.podSets() {
-		p.input.Sets[set.Name] = set
-	}
 	p.status.Version, p.status.MetadataVersion = p.input.Version, p.kafka.Status.KafkaMetadataVersion // until Kafka reports its own
 	if err := p.identify(); err != nil {
 		return err
@@ -71,6 +58,20 @@ func (p *pass) read(ctx context.Context) error {
 	}
 	p.unlisted = p.findUnlisted()
 	return nil
+}
+
+// beginInput sets what is known by now of the input from which objects are made.
+func (p *pass) beginInput() {
+	p.input = model.Input{Kafka: p.kafka, Pools: maps.Clone(p.pools), Settings: p.Settings, Version: p.version(),
+		ApplyUpdates: p.opensUpdates(), Sets: map[string]*core.StrimziPodSet{}}
+	for _, set := range p.podSets() {
+		p.input.Sets[set.Name] = set
+	}
+	p.input.MetadataVersion = cmp.Or(p.kafka.Spec.Kafka.MetadataVersion, model.MetadataVersionOf(p.input.Version))
+	if p.stretched() && p.Stretching != nil {
+		p.restorePeers()
+		p.input.Stretch = &model.Stretch{Central: p.Stretching.Central, Peers: p.record.Peers}
+	}
 }
 
 // readSites reads what the Kafka has in each Kubernetes cluster.

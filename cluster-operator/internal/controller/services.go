@@ -25,23 +25,7 @@ import (
 // services makes the Services that are missing, and the Ingresses that lead to them, and finds out where nodes can be reached. Those that
 // exist are changed together with the nodes: see changeServices.
 func (p *pass) services(ctx context.Context) error {
-	err := p.eachHost(func(s *site) error {
-		var refused []model.Object
-		for _, o := range p.entrances(s) {
-			if key := facts.KeyOf(o); s.facts.Objects[key] != nil {
-				s.kept[key] = true
-			} else if err := p.apply(ctx, s, o); rejected(err) {
-				refused = append(refused, o) // another Service may have its node port until it is changed
-				continue
-			} else if err != nil {
-				return err
-			}
-			s.entrances = append(s.entrances, o)
-		}
-		s.entrances = append(s.entrances, refused...)
-		return nil
-	})
-	if err != nil {
+	if err := p.eachHost(func(s *site) error { return p.makeEntrances(ctx, s) }); err != nil {
 		return err
 	}
 	world, err := p.world(ctx)
@@ -68,6 +52,24 @@ func (p *pass) services(ctx context.Context) error {
 		p.status.Unreachable = append(p.status.Unreachable, p.notReady(listener))
 		p.requeueAfter(10 * time.Second)
 	}
+	return nil
+}
+
+// makeEntrances makes the missing Services and Ingresses of a Kubernetes cluster.
+func (p *pass) makeEntrances(ctx context.Context, s *site) error {
+	var refused []model.Object
+	for _, o := range p.entrances(s) {
+		if key := facts.KeyOf(o); s.facts.Objects[key] != nil {
+			s.kept[key] = true
+		} else if err := p.apply(ctx, s, o); rejected(err) {
+			refused = append(refused, o) // another Service may have its node port until it is changed
+			continue
+		} else if err != nil {
+			return err
+		}
+		s.entrances = append(s.entrances, o)
+	}
+	s.entrances = append(s.entrances, refused...)
 	return nil
 }
 

@@ -39,43 +39,47 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 	sizes := p.claimSizes()
 	p.empty = map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
-		pool := p.input.Pools[name]
-		set := p.input.Sets[p.kafka.Name+"-"+name]
-		if set == nil {
-			if err := p.checkUnlisted(pool); err != nil {
-				return err
-			}
-			continue
-		}
-		if s := pool.Spec.Storage; s.Type == v1.StorageJBOD && len(s.Volumes) == 0 {
-			continue // validation rejects it, whatever the volumes hold
-		}
-		before, err := p.storageOf(set, pool)
-		if err != nil {
+		if err := p.acceptStorageOf(ctx, p.input.Pools[name], sizes[name]); err != nil {
 			return err
 		}
-		var nodes []int32
-		controllers := slices.Contains(pool.Spec.Roles, v1.RoleController)
-		for _, l := range p.nodesOf(name) {
-			nodes = append(nodes, l.Node.ID)
-			controllers = controllers || l.Node.Roles.Controller
-		}
-		prefix := p.kafka.Name + "-" + name
-		before = model.WithKept(model.WithSizesOf(before, sizes[name], prefix), p.keptClaims(name), prefix)
-		accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
-		if len(refused) > 0 {
-			p.add(status.Problem{Pool: name, Reason: "KafkaStorage", Blocks: true, Stalled: true, Message: fmt.Sprintf(
-				"The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
-					"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, name, strings.Join(refused, "; "))})
-		} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
-			accepted = model.KeepVolumes(before, accepted, stay, controllers)
-		} else {
-			continue
-		}
-		kept := pool.DeepCopy()
-		kept.Spec.Storage = accepted
-		p.input.Pools[name] = kept
 	}
+	return nil
+}
+
+// acceptStorageOf keeps the current storage of a pool, whose PersistentVolumeClaims have these sizes, if a change would lose data.
+func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, sizes map[string]resource.Quantity) error {
+	prefix := p.kafka.Name + "-" + pool.Name
+	set := p.input.Sets[prefix]
+	if set == nil {
+		return p.checkUnlisted(pool)
+	}
+	if s := pool.Spec.Storage; s.Type == v1.StorageJBOD && len(s.Volumes) == 0 {
+		return nil // validation rejects it, whatever the volumes hold
+	}
+	before, err := p.storageOf(set, pool)
+	if err != nil {
+		return err
+	}
+	before = model.WithKept(model.WithSizesOf(before, sizes, prefix), p.keptClaims(pool.Name), prefix)
+	var nodes []int32
+	controllers := slices.Contains(pool.Spec.Roles, v1.RoleController)
+	for _, l := range p.nodesOf(pool.Name) {
+		nodes = append(nodes, l.Node.ID)
+		controllers = controllers || l.Node.Roles.Controller
+	}
+	accepted, refused := model.AcceptStorage(before, pool.Spec.Storage, nodes)
+	if len(refused) > 0 {
+		p.add(status.Problem{Pool: pool.Name, Reason: "KafkaStorage", Blocks: true, Stalled: true, Message: fmt.Sprintf(
+			"The desired Kafka storage configuration in the KafkaNodePool resource %s/%s contains changes which are not allowed. "+
+				"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, pool.Name, strings.Join(refused, "; "))})
+	} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
+		accepted = model.KeepVolumes(before, accepted, stay, controllers)
+	} else {
+		return nil // the change is accepted
+	}
+	kept := pool.DeepCopy()
+	kept.Spec.Storage = accepted
+	p.input.Pools[pool.Name] = kept
 	return nil
 }
 

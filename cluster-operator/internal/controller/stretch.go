@@ -133,21 +133,26 @@ func (p *pass) readRemotes(ctx context.Context) error {
 		return err
 	}
 	for _, s := range own {
-		err := s.checkPlace()
-		if err == nil {
-			err = p.readSite(ctx, s)
-		}
-		if err != nil {
-			p.lose(s.cluster, s.member.Status(), err)
-		}
-		if err != nil || !p.concerns(s) {
-			p.sites = slices.DeleteFunc(p.sites, func(other *site) bool { return other == s })
-			p.listed = slices.DeleteFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.Cluster == s.cluster })
-		}
+		p.readRemote(ctx, s)
 	}
 	p.forgetClaimed(gone)
 	p.recall()
 	return nil
+}
+
+// readRemote reads what the Kafka has in another Kubernetes cluster. It drops one that can't be read, or that does not concern the Kafka.
+func (p *pass) readRemote(ctx context.Context, s *site) {
+	err := s.checkPlace()
+	if err == nil {
+		err = p.readSite(ctx, s)
+	}
+	if err != nil {
+		p.lose(s.cluster, s.member.Status(), err)
+	}
+	if err != nil || !p.concerns(s) {
+		p.sites = slices.DeleteFunc(p.sites, func(other *site) bool { return other == s })
+		p.listed = slices.DeleteFunc(p.listed, func(l facts.ListedPod) bool { return l.Node.Cluster == s.cluster })
+	}
 }
 
 // concerns reports whether the Kafka has something in a remote Kubernetes cluster, or is to have. A Kafka of the same name there says

@@ -30,25 +30,15 @@ func Plan(in Input) (Result, error) {
 	}
 	phase := w.phase(cluster)
 	// What the CA's own Secrets lost is taken before they are cleaned up.
-	former := w.former(cluster)
-	if phase == Settled {
-		former = nil
-	} else if cluster.config.Generate {
-		cluster.adopt(former)
-		if former, err = cluster.renewFormer(&in, former, phase, windows); err != nil {
-			return Result{}, err
-		}
+	former, err := cluster.takeFormer(&in, w, phase, windows)
+	if err != nil {
+		return Result{}, err
 	}
 	inUse := cluster.inUse(former, w.leaves)
 	if err := r.putCAs(&in, cluster, clients, phase, w.moved(cluster)); err != nil {
 		return Result{}, err
 	}
-	bundle := cluster.trusted()
-	for _, cert := range former {
-		if !hasKey(bundle, cert) {
-			bundle = append(bundle, cert)
-		}
-	}
+	bundle := withKeysOf(cluster.trusted(), former)
 	r.TrustBundle = trustBundle(&in, cluster, clients, bundle)
 	r.ClusterCA, r.ClientsCA = cluster.state(phase, bundle), clients.state(Settled, clients.trusted())
 	for _, cert := range inUse {
@@ -66,6 +56,29 @@ func Plan(in Input) (Result, error) {
 	}
 	r.schedule(&in, windows, w, cluster, clients)
 	return r, nil
+}
+
+// takeFormer returns the former certificates of the CA that nodes still depend on while its key is replaced, renewed where they expire.
+func (a *authority) takeFormer(in *Input, w *world, phase Phase, windows schedule) ([]*x509.Certificate, error) {
+	if phase == Settled {
+		return nil, nil
+	}
+	former := w.former(a)
+	if !a.config.Generate {
+		return former, nil
+	}
+	a.adopt(former)
+	return a.renewFormer(in, former, phase, windows)
+}
+
+// withKeysOf returns the certificates, and those others whose keys they lack.
+func withKeysOf(certs, others []*x509.Certificate) []*x509.Certificate {
+	for _, cert := range others {
+		if !hasKey(certs, cert) {
+			certs = append(certs, cert)
+		}
+	}
+	return certs
 }
 
 // prepare reads a CA, decides about it and does what was decided.

@@ -104,22 +104,9 @@ func Of(in Input) v1.KafkaStatus {
 	case in.ClusterCA != "":
 		renewListeners(s.Listeners, in)
 	}
-	ready := readiness(in)
-	conditions := append([]v1.Condition{ready}, stretched(in)...)
 	s.StretchClusters = stretchClusters(in)
-	conditions = append(conditions, stalled(in)...)
-	if len(in.Pending) > 0 {
-		until := ""
-		if in.PendingUntil != "" {
-			until = ", and will: " + in.PendingUntil
-		}
-		conditions = append(conditions, v1.Condition{Type: v1.ConditionUpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
-			Message: fmt.Sprintf(
-				"this version of the operator would change %s%s; to apply that now, annotate the StrimziPodSets with "+
-					"strimzi.io/manual-rolling-update: \"true\"",
-				strings.Join(in.Pending, ", "), until)})
-	}
-	conditions = append(conditions, warnings(in.Warnings)...)
+	ready := readiness(in)
+	conditions := slices.Concat([]v1.Condition{ready}, stretched(in), stalled(in), updatesPending(in), warnings(in.Warnings))
 	s.Conditions = stamp(conditions, in.Kafka.Status.Conditions, in.Now)
 	if NodesConverged(in) {
 		s.KafkaVersion, s.KafkaMetadataVersion = in.Version, in.MetadataVersion
@@ -136,6 +123,20 @@ func stalled(in Input) []v1.Condition {
 		return nil
 	}
 	return []v1.Condition{{Type: Stalled, Status: v1.ConditionTrue, Reason: in.Failure.Reason, Message: in.Failure.Message}}
+}
+
+// updatesPending is there if a newer version of the operator would change nodes, and waits.
+func updatesPending(in Input) []v1.Condition {
+	if len(in.Pending) == 0 {
+		return nil
+	}
+	until := ""
+	if in.PendingUntil != "" {
+		until = ", and will: " + in.PendingUntil
+	}
+	return []v1.Condition{{Type: v1.ConditionUpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded", Message: fmt.Sprintf(
+		"this version of the operator would change %s%s; to apply that now, annotate the StrimziPodSets with "+
+			"strimzi.io/manual-rolling-update: \"true\"", strings.Join(in.Pending, ", "), until)}}
 }
 
 func warnings(problems []Problem) (conditions []v1.Condition) {
