@@ -90,30 +90,19 @@ func TableOf(nodes []Node) *Table {
 // as rejected.
 func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
-	diffs := make([]Diff, len(nodes))
-	global := map[string]bool{}
-	for i := range nodes {
-		diffs[i] = (&comparison{table: t, config: nodes[i].Config, roles: nodes[i].Roles}).compare()
-		for _, c := range diffs[i].Global {
-			global[c.Key] = true
-		}
-	}
-	out := Outcome{Nodes: map[int32]Diff{}}
+	compared := t.compareEach(nodes, nil, nil)
+	out := Outcome{Nodes: map[int32]Diff{}, Disputes: t.disputes(nodes, compared)}
 	disputed := map[string]bool{}
-	for _, key := range slices.Sorted(maps.Keys(global)) {
-		if wishes := t.wishes(key, nodes); len(wishes) > 1 {
-			out.Disputes = append(out.Disputes, Dispute{Key: key, Wishes: wishes, Unsolved: t.keys[key].undeletable})
-			disputed[key] = true
-		}
+	for _, d := range out.Disputes {
+		disputed[d.Key] = true
+	}
+	if len(disputed)+len(refusals) > 0 {
+		compared = t.compareEach(nodes, disputed, refusals)
 	}
 	changes, stored := map[string]Change{}, map[string]Change{}
 	for i, n := range nodes {
-		d := diffs[i]
-		if len(disputed)+len(refusals) > 0 {
-			own := comparison{table: t, config: n.Config, roles: n.Roles, disputed: disputed, node: n.ID, refusals: refusals}
-			d = own.compare()
-			out.Met = Add(out.Met, own.met...)
-		}
+		d := compared[i].diff
+		out.Met = Add(out.Met, compared[i].met...)
 		for _, c := range d.StoredGlobal {
 			stored[c.Key] = c
 		}
@@ -136,6 +125,32 @@ func (t *Table) CompareAll(nodes []Node, refusals ...Refusal) Outcome {
 		out.StoredGlobal = append(out.StoredGlobal, stored[key])
 	}
 	return out
+}
+
+// compareEach compares each node by itself.
+func (t *Table) compareEach(nodes []Node, disputed map[string]bool, refusals []Refusal) []comparison {
+	compared := make([]comparison, len(nodes))
+	for i, n := range nodes {
+		compared[i] = comparison{table: t, config: n.Config, roles: n.Roles, disputed: disputed, node: n.ID, refusals: refusals}
+		compared[i].compare()
+	}
+	return compared
+}
+
+// disputes returns the cluster-wide keys that would be changed and for which nodes have different desired values.
+func (t *Table) disputes(nodes []Node, compared []comparison) (disputes []Dispute) {
+	global := map[string]bool{}
+	for i := range compared {
+		for _, c := range compared[i].diff.Global {
+			global[c.Key] = true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(global)) {
+		if wishes := t.wishes(key, nodes); len(wishes) > 1 {
+			disputes = append(disputes, Dispute{Key: key, Wishes: wishes, Unsolved: t.keys[key].undeletable})
+		}
+	}
+	return disputes
 }
 
 // postpone drops changes of disputed keys while a node still needs its own value first.

@@ -106,27 +106,15 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
 		Hold: hold(pod.Annotations),
 	}
-	if manual(pod.Annotations) {
-		n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated",
-			Mark: "pod " + string(pod.UID)})
-	}
 	set, desired := desiredPod(place.Sets, pod.Name)
 	n.Foreign = foreign(pod, set)
+	n.Requests = requests(pod, set, desired)
 	if desired == nil {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {
 		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
 		n.ConfigHash = roller.Revision{Current: pod.Annotations[core.AnnotationConfigHash],
 			Desired: desired.Annotations[core.AnnotationConfigHash]}
-		if manual(desired.Annotations) { // each new pod has the annotation: it requests one restart
-			n.Requests = nil
-			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "the pod is annotated", Mark: "pod of the set"})
-		}
-		n.Requests = append(n.Requests, certificates(pod, desired)...)
-		if set.Manual {
-			n.Requests = append(n.Requests, roller.Reason{Kind: roller.ManualRollingUpdate, Note: "StrimziPodSet " + set.Name + " is annotated",
-				Mark: "podset " + set.UID})
-		}
 		n.Hold = cmp.Or(n.Hold, set.Hold)
 	}
 	seen.kafkaFacts(&n, place, pod)
@@ -134,6 +122,28 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		n.Config = roller.Unknown[brokerconfig.Config](n.Unsettled)
 	}
 	return n, true
+}
+
+// requests returns the restarts that users requested by annotations, and those for new certificates. desired is the pod as the set lists
+// it; nil if no set does.
+func requests(pod *corev1.Pod, set *PodSet, desired *corev1.Pod) (reasons []roller.Reason) {
+	request := func(note, mark string) {
+		reasons = append(reasons, roller.Reason{Kind: roller.ManualRollingUpdate, Note: note, Mark: mark})
+	}
+	switch {
+	case desired != nil && manual(desired.Annotations): // each new pod has the annotation: it requests one restart
+		request("the pod is annotated", "pod of the set")
+	case manual(pod.Annotations):
+		request("the pod is annotated", "pod "+string(pod.UID))
+	}
+	if desired == nil {
+		return reasons
+	}
+	reasons = append(reasons, certificates(pod, desired)...)
+	if set.Manual {
+		request("StrimziPodSet "+set.Name+" is annotated", "podset "+set.UID)
+	}
+	return reasons
 }
 
 // unsettled explains why the desired state of the pod is not known yet, because the set and the ConfigMap are written one after the other;

@@ -286,20 +286,13 @@ const (
 )
 
 // quorum asks the controllers if it can, else the brokers. If the controllers fail or do not answer soon, it asks the brokers as well, and
-// returns the first good answer. running is how many controllers may be running; if so many answer that they do not lead, there is no
-// leader.
+// returns the first good answer. running is how many controllers may be running.
 func (k *Kafka) quorum(ctx context.Context, running int) roller.Fact[roller.Quorum] {
 	if k.Controllers == nil {
 		return quorumOf(k.Brokers.DescribeQuorum(ctx))
 	}
 	byControllers, byBrokers := make(chan roller.Fact[roller.Quorum], 1), make(chan roller.Fact[roller.Quorum], 1)
-	go func() {
-		q, err := k.Controllers.DescribeQuorum(ctx)
-		if running > 0 && kafka.NoLeader(err) >= running {
-			q, err = kafka.Quorum{Leader: -1}, nil
-		}
-		byControllers <- quorumOf(q, err)
-	}()
+	go func() { byControllers <- k.quorumByControllers(ctx, running) }()
 	wait := alone
 	if end, limited := ctx.Deadline(); limited {
 		wait = min(wait, time.Until(end)/2)
@@ -329,6 +322,15 @@ func (k *Kafka) quorum(ctx context.Context, running int) roller.Fact[roller.Quor
 		}
 	}
 	return first // the controllers' error
+}
+
+// quorumByControllers asks the controllers. If as many as may be running answer that they do not lead, there is no leader.
+func (k *Kafka) quorumByControllers(ctx context.Context, running int) roller.Fact[roller.Quorum] {
+	q, err := k.Controllers.DescribeQuorum(ctx)
+	if running > 0 && kafka.NoLeader(err) >= running {
+		return quorumOf(kafka.Quorum{Leader: -1}, nil)
+	}
+	return quorumOf(q, err)
 }
 
 // partOf returns a context with a third of the remaining time, if that is limited: the topics are read after the quorum.

@@ -110,17 +110,10 @@ func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Comm
 		return pflag.NormalizedName(name)
 	})
 	flags := map[string]*pflag.Flag{}
-	var everybodys []*pflag.Flag
-	for _, g := range table.Groups {
-		for _, s := range g.Settings {
-			if s.Secret {
-				continue
-			}
-			f := flagOf(s, set)
-			flags[f.Name] = f
-			if !slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(c.flags, f.Name) }) {
-				everybodys = append(everybodys, f)
-			}
+	for _, f := range flagsOf(table, set) {
+		flags[f.Name] = f
+		if !slices.ContainsFunc(commands, func(c command) bool { return slices.Contains(c.flags, f.Name) }) {
+			root.PersistentFlags().AddFlag(f) // of all commands
 		}
 	}
 	for _, c := range commands {
@@ -134,10 +127,19 @@ func (d *draft) commandLine(table settings.Table, set *flag.FlagSet) *cobra.Comm
 		}
 		root.AddCommand(sub)
 	}
-	for _, f := range everybodys {
-		root.PersistentFlags().AddFlag(f)
-	}
 	return root
+}
+
+// flagsOf returns the flags of the settings; a secret has none.
+func flagsOf(table settings.Table, set *flag.FlagSet) (flags []*pflag.Flag) {
+	for _, g := range table.Groups {
+		for _, s := range g.Settings {
+			if !s.Secret {
+				flags = append(flags, flagOf(s, set))
+			}
+		}
+	}
+	return flags
 }
 
 func formats(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
