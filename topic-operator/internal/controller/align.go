@@ -43,27 +43,29 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 	}
 	altered, lags, errs := r.change(ctx, p, plan, r.stillAllowed(ctx, p, d))
 	reliance, unreadReliance := r.readReliance(ctx, p)
-	for _, err := range []error{unreadMoves, unreadReliance} {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
+	errs = slices.DeleteFunc(append(errs, unreadMoves, unreadReliance), func(err error) bool { return err == nil })
 	gone := p.goneThrottles(altered)
 	lasting := slices.Concat(plan.KeptWarning(d.Topic), reliance, p.desired.LeftThrottles(gone))
-	if len(errs) > 0 {
-		if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
-			return v, err
-		}
-		v := r.failed(p, claim, errs...)
-		if v.outcome != nil {
-			v.outcome.Warnings, v.outcome.Gone = lasting, gone
-		}
-		return v, nil
-	}
-	if lags {
+	switch {
+	case len(errs) > 0:
+		return r.notAligned(ctx, p, claim, gone, lasting, errs)
+	case lags:
 		return verdict{then: soon, after: settle}, nil
 	}
 	return r.aligned(p, plan, claim, gone, lasting), nil
+}
+
+// notAligned returns the verdict on a topic that could not be changed, or about which something could not be read.
+func (r *Reconciler) notAligned(ctx context.Context, p *pass, claim *topic.Claim, gone []string, lasting []topic.Refusal, errs []error) (
+	verdict, error) {
+	if v, ok, err := r.notMade(ctx, p, errors.Join(errs...)); ok {
+		return v, err
+	}
+	v := r.failed(p, claim, errs...)
+	if v.outcome != nil {
+		v.outcome.Warnings, v.outcome.Gone = lasting, gone
+	}
+	return v, nil
 }
 
 // readMoves reads the reassignments of a topic whose replication factor differs from the desired one. It reports whether a reassignment may
