@@ -46,7 +46,7 @@ type tokenSource struct {
 	refusedAt time.Time
 }
 
-// bearer is a token with its life.
+// bearer is a token, with the time from which it is renewed and the time at which it expires.
 type bearer struct {
 	text           string
 	renew, expires time.Time

@@ -16,7 +16,8 @@ const (
 	// firstAttempt bounds the first attempt of a request that may be repeated. Later ones get most of the remaining time, so that a slow
 	// answer arrives in the end.
 	firstAttempt = 10 * time.Second
-	// firstRound bounds each attempt with a controller until all were tried: they answer from memory, or after one commit to it.
+	// firstRound bounds the first attempt with each controller. It is short because controllers respond from memory, or after one commit to
+	// the metadata log.
 	firstRound = 2 * time.Second
 	// electionTime is how long a question waits for controllers that do not lead to elect a leader. Kafka's followers wait as long for
 	// their leader (controller.quorum.fetch.timeout.ms).

@@ -54,7 +54,7 @@ func IsReady(pod *corev1.Pod) bool {
 // Revision identifies the specification of a pod; empty if unknown.
 func Revision(pod *corev1.Pod) string { return pod.Annotations[AnnotationRevision] }
 
-// Outdated reports whether a pod was made from something else than what it should be made from now. It is Strimzi's rule: a pod without a
+// Outdated reports whether a pod was created from another specification than the desired one. It is Strimzi's rule: a pod without a
 // revision is out of date if one is desired, and the other way round.
 func Outdated(current, desired *corev1.Pod) bool { return Revision(current) != Revision(desired) }
 

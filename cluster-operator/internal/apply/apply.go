@@ -54,7 +54,7 @@ type ForeignError struct {
 	Why string
 	// Advice is what the user can do about it.
 	Advice string
-	// Copied reports that its marks are those of another object.
+	// Copied reports whether it is a copy of another object, with the marks of that one.
 	Copied bool
 }
 

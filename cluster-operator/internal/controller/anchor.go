@@ -134,7 +134,8 @@ func (p *pass) findOwner(sites []*site) ([]*site, error) {
 	return p.ownSites(sites, holder)
 }
 
-// follows notes that the Kafka continues with what an earlier object of its name held. The anchor will not tell that any more.
+// follows records that the Kafka takes over the objects of an earlier Kafka of its name: the anchor that shows that is about to be
+// rewritten.
 func (p *pass) follows(object types.UID) {
 	if !slices.Contains(p.record.Before, object) {
 		p.record.Before = append(p.record.Before, object)
@@ -168,7 +169,8 @@ func (p *pass) stopsThere(err error) bool {
 		failure.Reason == reasonTerminating && (p.formed() || p.kafka.DeletionTimestamp != nil))
 }
 
-// formed reports whether an earlier pass claimed clusters for this Kafka object, under the same owner's id, and it is to stay.
+// formed reports whether an earlier pass claimed clusters for this Kafka object, under the same owner's id, and the object is not being
+// deleted.
 func (p *pass) formed() bool {
 	return p.kafka.DeletionTimestamp == nil && p.record.Kafka == p.kafka.UID && p.record.Owner == p.owner.ID && !p.claiming()
 }

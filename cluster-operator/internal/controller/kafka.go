@@ -77,8 +77,8 @@ func (p *pass) connection() Connection {
 	return c
 }
 
-// trusted are the certificates of CAs of which the nodes' certificates are. Those of the trust bundle are complete also while a CA is being
-// replaced, and known though a user's own Secret is not. A Kafka that Strimzi made has no bundle yet.
+// trusted returns the certificates of the CAs that signed the nodes' certificates. The trust bundle has all of them, also while a CA is
+// being replaced, or if a user's own Secret can't be read. A Kafka that Strimzi created has no bundle yet.
 func (p *pass) trusted() []byte {
 	name := p.kafka.Name
 	if certificates := pki.Trusted(p.home().facts.Secret(pki.TrustBundleSecret(name))); len(certificates) > 0 {

@@ -25,8 +25,8 @@ func (r *Reconciler) ownedByStrimzi(ctx context.Context, kafka *v1.Kafka) (bool,
 		if ownership.Original(&sets.Items[i], "StrimziPodSet") {
 			continue // made here, and somebody changed the label
 		}
-		message := fmt.Sprintf("Strimzi's cluster operator made StrimziPodSet %s/%s (label %s), so nothing is changed here. Give each operator "+
-			"Kafkas of its own: by STRIMZI_NAMESPACE, or by STRIMZI_CUSTOM_RESOURCE_SELECTOR",
+		message := fmt.Sprintf("Strimzi's cluster operator created StrimziPodSet %s/%s (label %s), so nothing is changed here. Give each "+
+			"operator Kafkas of its own: by STRIMZI_NAMESPACE, or by STRIMZI_CUSTOM_RESOURCE_SELECTOR",
 			kafka.Namespace, sets.Items[i].Name, core.LabelManagedBy)
 		log.FromContext(ctx).Info(message)
 		r.Events.Warning(kafka, "ManagedByStrimzi", "Reconcile", message)

@@ -40,7 +40,7 @@ func TestAKafkaOfStrimzisOperatorIsLeftAlone(t *testing.T) {
 			w.reconcile()
 			w.reconcile()
 			w.Expect(w.versions()).To(Equal(before))
-			w.Expect(w.events).To(HaveEach(HavePrefix("ManagedByStrimzi: Strimzi's cluster operator made StrimziPodSet "+w.namespace+
+			w.Expect(w.events).To(HaveEach(HavePrefix("ManagedByStrimzi: Strimzi's cluster operator created StrimziPodSet "+w.namespace+
 				"/my-cluster-pool")), "%q", w.events)
 			w.Expect(w.events).NotTo(BeEmpty())
 		})

@@ -75,7 +75,7 @@ func (p *pass) hasTopicOperator() bool {
 	return deployment != nil && apply.OwnedBy(deployment, p.kafka.UID) && model.WatchedNamespace(deployment) == p.kafka.Namespace
 }
 
-// watchesHome reports whether the topic operator watches the namespace of its Kafka. The rights in another one are its user's to give.
+// watchesHome reports whether the topic operator watches the namespace of its Kafka. In another one, the user has to grant its rights.
 func (p *pass) watchesHome() bool {
 	watched := p.kafka.Spec.EntityOperator.TopicOperator.WatchedNamespace
 	return watched == "" || watched == p.kafka.Namespace

@@ -157,8 +157,8 @@ func (p *pass) checkRemoved() error {
 	for _, pool := range p.input.Topology.Pools {
 		for _, n := range pool.Nodes {
 			if pool.Removed && slices.ContainsFunc(p.unlisted, func(u topology.Node) bool { return u.ID == n.ID }) {
-				return stalled("InvalidResourceException", "StrimziPodSet %s/%s-%s is gone, and node %d of the removed KafkaNodePool %s is still "+
-					"needed: create the KafkaNodePool again. It can be deleted when its nodes hold no partitions", p.kafka.Namespace, p.kafka.Name,
+				return stalled("InvalidResourceException", "StrimziPodSet %s/%s-%s was deleted, and node %d of the removed KafkaNodePool %s is "+
+					"still needed: create the KafkaNodePool again. It can be deleted when its nodes hold no partitions", p.kafka.Namespace, p.kafka.Name,
 					pool.Name, n.ID, pool.Name)
 			}
 		}
@@ -207,8 +207,8 @@ func (p *pass) checkUnlisted(pool *v1.KafkaNodePool) error {
 			continue // it is away by now, and nothing changes there
 		}
 		if volumes := model.Unmounted(p.podName(n), s.nodeConfig(p.podName(n)), s.needed, pool.Spec.Storage); len(volumes) > 0 {
-			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s is gone, and node %d has a volume %s that .spec.storage of KafkaNodePool %s "+
-				"does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
+			return stalled("KafkaStorage", "StrimziPodSet %s/%s-%s was deleted, and node %d has a volume %s that .spec.storage of KafkaNodePool "+
+				"%s does not have: set .spec.storage to the storage of the existing nodes; change it when they run again", p.kafka.Namespace,
 				p.kafka.Name, n.Pool, n.ID, strings.Join(volumes, ", "), pool.Name)
 		}
 	}

@@ -98,7 +98,7 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 				w.loseSet("pool", how)
 				w.reconcile()
 				if how == "deleted" { // with it went what the storage was
-					w.Expect(w.conditions()).To(blockedBy("StrimziPodSet " + w.namespace + "/my-cluster-pool is gone, and node 0 has a volume data-1"))
+					w.Expect(w.conditions()).To(blockedBy("StrimziPodSet " + w.namespace + "/my-cluster-pool was deleted, and node 0 has a volume data-1"))
 					w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = pool.Spec.Storage })
 					w.reconcile()
 				}

@@ -41,7 +41,7 @@ var defaultLogging = map[string]string{
 // logging returns the configuration of log4j2. Nodes read it again every 30 s, so that a change needs no restart.
 func (c *cluster) logging() string { return c.loggingAs(escapeKey, escapeValue) }
 
-// loggingInputs are what the user said about it. It does not depend on how that is written.
+// loggingInputs is the user's part of it, without escapes, so that a change of how the operator writes the file changes no node.
 func (c *cluster) loggingInputs() string {
 	asIs := func(text string) string { return text }
 	return c.loggingAs(asIs, asIs)

@@ -176,7 +176,7 @@ func brokerOf(l v1.Listener, id int32) v1.ListenerBroker {
 	return v1.ListenerBroker{}
 }
 
-// expose gives the Service of a listener its type, and what goes with it.
+// expose sets the type of a listener's Service, and the settings that depend on it.
 func (c *cluster) expose(s *corev1.Service, l v1.Listener, ip string, externalIPs []string, labels, annotations map[string]string) {
 	cfg := configuration(l)
 	switch l.Type {

@@ -45,7 +45,7 @@ type Options struct {
 	RollerAccount string
 	// DNSDomain is the Kubernetes cluster's.
 	DNSDomain string
-	// NetworkPolicies, DisruptionBudgets and PKCS12 tell whether these are made.
+	// NetworkPolicies and DisruptionBudgets mean that the operator creates these, and PKCS12 that Secrets have stores of that format.
 	NetworkPolicies, DisruptionBudgets, PKCS12 bool
 	// Restricted keeps pods to the Pod Security Standard of that name.
 	Restricted bool

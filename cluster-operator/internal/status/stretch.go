@@ -55,7 +55,7 @@ type Cluster struct {
 	LastSeen time.Time
 }
 
-// answers reports whether the API server answers: something else is wrong.
+// answers reports whether the API server responds; if there is a problem, it is another one.
 func (c Cluster) answers() bool {
 	return c.Problem == nil || !slices.Contains([]string{ConnectivityError, RemoteUnauthorized}, c.Problem.Reason)
 }

@@ -225,8 +225,8 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 	return false
 }
 
-// newID returns an id for one more node: one that the user names, one whose volume the pool has, rather of a node that did not leave, or
-// the smallest that is free. While a Kubernetes cluster is away, it is unknown which ids are free.
+// newID returns an id for one more node: the first free one that the user names, else one whose volumes the pool still has (first of nodes
+// that were not removed), else the smallest free one. While a Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]

@@ -25,7 +25,8 @@ func (f *findings) withoutExporter() string {
 	return "use type jmxPrometheusExporter"
 }
 
-// exporterConfig is the configuration of the JMX exporter, as far as it refuses a wrong one. Source: io.prometheus.jmx.JmxCollector.
+// exporterConfig has those fields of the JMX exporter's configuration for which it rejects wrong values. Source:
+// io.prometheus.jmx.JmxCollector.
 type exporterConfig struct {
 	StartDelaySeconds               *int           `json:"startDelaySeconds"`
 	HostPort                        any            `json:"hostPort"`

@@ -14,7 +14,7 @@ func volumes(s v1.Storage) []v1.StorageVolume {
 	return []v1.StorageVolume{single(s)}
 }
 
-// single is a storage as the single volume that it is unless it is jbod.
+// single returns the volume of a storage that has only one, which is of any type but jbod.
 func single(s v1.Storage) v1.StorageVolume {
 	return v1.StorageVolume{
 		Type: s.Type, ID: s.ID, Size: s.Size, Class: s.Class, SizeLimit: s.SizeLimit, Selector: s.Selector, DeleteClaim: s.DeleteClaim,

@@ -281,7 +281,7 @@ func (r *Reconciler) announce(ctx context.Context, key types.NamespacedName, f f
 	r.Record(f.place, set, "LeftAlone", "Roll", "The roller skips Kafka cluster "+key.Name+": "+f.why)
 }
 
-// lastLooks is how long Close waits for looks, whose contexts have ended.
+// lastLooks is how long Close waits for looks after it has cancelled their contexts.
 const lastLooks = 3 * time.Second
 
 // Close ends all rolls. It may be called while looks run, because a manager that loses its Lease does not wait for them. A roll whose look

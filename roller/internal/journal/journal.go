@@ -32,7 +32,7 @@ type Journal struct {
 	cluster   string
 
 	seen *corev1.ConfigMap // as last read or written
-	// owned means that the journal that was read last is deleted with a Kafka.
+	// owned means that the journal, as last read, has an owner, with which Kubernetes deletes it.
 	owned bool
 }
 

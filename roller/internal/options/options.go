@@ -133,6 +133,6 @@ func (d *draft) checkRemotes(r *settings.Reading) {
 		r.Reject("STRIMZI_REMOTE_KUBE_CONFIG_MAP", d.RemotesFrom, "conflicts with STRIMZI_REMOTE_KUBE_CONFIG", "set one of the two")
 	}
 	if (len(d.Remotes) > 0 || d.RemotesFrom != "") && d.Central == "" && r.OK(envCentral) {
-		r.Fail(envCentral, fmt.Errorf("other Kubernetes clusters are given, and no id of this one: set %s", envCentral))
+		r.Fail(envCentral, fmt.Errorf("other Kubernetes clusters are configured, and this one has no id: set %s", envCentral))
 	}
 }

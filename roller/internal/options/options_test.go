@@ -152,7 +152,7 @@ func TestAmongSeveralClustersThisOneHasAnId(t *testing.T) {
 	} {
 		env := map[string]string{name: value}
 		_, err := parse(env, append([]string{"run"}, where...)...)
-		g.Expect(err).To(MatchError("other Kubernetes clusters are given, and no id of this one: set STRIMZI_CENTRAL_CLUSTER_ID"), name)
+		g.Expect(err).To(MatchError("other Kubernetes clusters are configured, and this one has no id: set STRIMZI_CENTRAL_CLUSTER_ID"), name)
 		env["STRIMZI_CENTRAL_CLUSTER_ID"] = "here"
 		o, err := parse(env, append([]string{"run"}, where...)...)
 		g.Expect(err).NotTo(HaveOccurred(), name)

@@ -53,7 +53,7 @@ func (r *Reconciler) create(ctx context.Context, p *pass, d ownership.Decision) 
 	return r.created(p, full, made), nil
 }
 
-// created returns the verdict on a topic that was created as full.
+// created returns the verdict on a topic that was just created; full is the desired state with all that it was created with.
 func (r *Reconciler) created(p *pass, full topic.Desired, made kafka.CreateResult) verdict {
 	r.memory.wrote(p.key)
 	r.memory.topicCreated(p.kt.UID, ownership.Creation{Name: p.desired.Name, ID: made.ID})

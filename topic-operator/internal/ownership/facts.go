@@ -115,7 +115,7 @@ type Claimant struct {
 	Created time.Time
 	// TopicID and ClusterID are from its status.
 	TopicID, ClusterID string
-	// Violates means that the namespace policy forbids it the topic.
+	// Violates means that the namespace policy does not allow it to have the topic.
 	Violates bool
 }
 
@@ -152,7 +152,7 @@ func (v View) String() string {
 // Observation is Kafka's report about the topic with the object's name.
 type Observation struct {
 	View View
-	// ID is the topic's id, with Present.
+	// ID is the topic's id, if View is Present.
 	ID kafka.TopicID
 	// Outdated means that the operator deleted the topic with this id a moment ago, so that the broker which still shows it lags behind.
 	Outdated bool

@@ -146,7 +146,7 @@ func rolls(n int, print func(figure)) error {
 		if most == 1 {
 			serial = minutes
 		}
-		print(figure{Name: name, Value: minutes, Unit: "min", Floor: serial}) // beside one at a time
+		print(figure{Name: name, Value: minutes, Unit: "min", Floor: serial}) // beside the time of a serial roll
 		print(figure{Name: name + "_looks", Value: float64(f.Looks), Unit: "looks"})
 		print(figure{Name: name + "_requests", Value: float64(f.Requests), Unit: "requests"}) // to Kafka
 		print(figure{Name: name + "_peer_requests", Value: float64(f.Peers), Unit: "requests"})

@@ -138,7 +138,8 @@ func (o *oracle) quorum(n *node, a roller.Action, now truth) (raced bool) {
 	return o.raced(func(t truth) string { return KeepsQuorum(o.shownQuorum(t), n.ID, o.policy.QuorumFetchTimeout) }, now)
 }
 
-// shownQuorum returns the quorum without the voters that this look does not show to stay: the leader may not have noticed yet.
+// shownQuorum returns the quorum in which only voters whose pods this look saw running count as caught up: the leader may not have noticed
+// yet that another one stopped.
 func (o *oracle) shownQuorum(t truth) roller.Fact[roller.Quorum] {
 	q := t.quorum.Or(roller.Quorum{})
 	q.Voters = slices.Clone(q.Voters)
