@@ -139,23 +139,10 @@ func (r *roll) deploy(ctx context.Context) error {
 		Namespace: rollNamespace, Cluster: rolled, ClusterID: r.kafka.ClusterID(), Name: "kafka", Broker: true, Controller: true,
 		Nodes: r.kafka.NodeIDs(), Revision: "r1",
 	}
-	for _, id := range r.pool.Nodes {
-		properties, err := fixture.Properties(id)
-		if err != nil {
-			return err
-		}
-		if err := r.k8s.Create(ctx, r.pool.ConfigMap(id, properties)); err != nil {
-			return err
-		}
-	}
-	set, err := r.pool.PodSet()
-	if err != nil {
+	if err := fixture.Deploy(ctx, r.k8s, r.pool); err != nil {
 		return err
 	}
-	if err := r.k8s.Create(ctx, set); err != nil {
-		return err
-	}
-	_, err = r.kubectl(ctx, "wait", "--for=jsonpath={.status.readyPods}=3", "strimzipodset/"+set.Name, "--timeout=60s")
+	_, err = r.kubectl(ctx, "wait", "--for=jsonpath={.status.readyPods}=3", "strimzipodset/"+r.pool.SetName(), "--timeout=60s")
 	r.tell.quote("a StrimziPodSet has three pods; each is one of Kafka's processes")
 	return err
 }

@@ -43,16 +43,7 @@ func (r *roll) planned(ctx context.Context) error {
 		return err
 	}
 	r.pool.Revision = "r2"
-	next, err := r.pool.PodSet()
-	if err != nil {
-		return err
-	}
-	var set core.StrimziPodSet
-	if err := r.k8s.Get(ctx, client.ObjectKeyFromObject(next), &set); err != nil {
-		return err
-	}
-	set.Spec = next.Spec
-	if err := r.k8s.Update(ctx, &set); err != nil {
+	if err := r.pool.Update(ctx, r.k8s); err != nil {
 		return err
 	}
 	return r.roller(ctx, rollerPending, "plan")

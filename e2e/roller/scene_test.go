@@ -58,27 +58,11 @@ func (s *scene) begin(namespace string, o realkafka.Options) {
 	s.fixture, err = podsets.Run(ctx, podsets.Options{Config: plane.RESTConfig(), Namespace: namespace, Kafka: s.kafka, Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() error { return s.fixture.Close() })
-	brokers, all := s.kafka.BrokerIDs(), s.kafka.NodeIDs()
-	pool := podsets.Pool{Namespace: namespace, Cluster: cluster, Revision: fmt.Sprintf("r%d", s.revisions)}
-	if len(brokers) == len(all) {
-		pool.Name, pool.Broker, pool.Controller, pool.Nodes = "combined", true, true, all
-		s.pools = append(s.pools, pool)
-	} else {
-		pool.Name, pool.Broker, pool.Nodes = "brokers", true, brokers
-		s.pools = append(s.pools, pool)
-		pool.Name, pool.Broker, pool.Controller, pool.Nodes = "controllers", false, true, all[len(brokers):]
-		s.pools = append(s.pools, pool)
+	s.pools = podsets.PoolsOf(s.kafka, namespace, cluster)
+	for i := range s.pools {
+		s.pools[i].Revision = fmt.Sprintf("r%d", s.revisions)
 	}
-	for _, p := range s.pools {
-		for _, id := range p.Nodes {
-			properties, err := s.fixture.Properties(id)
-			Expect(err).NotTo(HaveOccurred())
-			Expect(k8s.Create(ctx, p.ConfigMap(id, properties))).To(Succeed())
-		}
-		set, err := p.PodSet()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(k8s.Create(ctx, set)).To(Succeed())
-	}
+	Expect(s.fixture.Deploy(ctx, k8s, s.pools...)).To(Succeed())
 	s.settled()
 }
 
