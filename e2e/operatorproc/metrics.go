@@ -18,7 +18,7 @@ func (op *Process) Metrics(ctx context.Context) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseMetrics(string(body))
+	return ParseMetrics(string(body))
 }
 
 // Scrape reads the metrics of any program at a URL.
@@ -27,10 +27,11 @@ func Scrape(ctx context.Context, url string) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseMetrics(string(body))
+	return ParseMetrics(string(body))
 }
 
-func parseMetrics(text string) (Metrics, error) {
+// ParseMetrics reads the text of a scrape.
+func ParseMetrics(text string) (Metrics, error) {
 	metrics := Metrics{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

@@ -11,7 +11,7 @@ import (
 
 func TestParseMetrics(t *testing.T) {
 	g := NewWithT(t)
-	m, err := parseMetrics(`# HELP requests_total Some.
+	m, err := ParseMetrics(`# HELP requests_total Some.
 # TYPE requests_total counter
 requests_total{kind="A b",namespace="x"} 3
 requests_total{kind="B",namespace="x"} 4.5
@@ -27,7 +27,7 @@ worst +Inf
 	g.Expect(m.Has("requests_total", `kind="C"`)).To(BeFalse())
 	g.Expect(m.Has("requests")).To(BeFalse())
 	g.Expect(m.Has("up")).To(BeTrue())
-	_, err = parseMetrics("up one\n")
+	_, err = ParseMetrics("up one\n")
 	g.Expect(err).To(HaveOccurred(), "a sample without a number")
 }
 
