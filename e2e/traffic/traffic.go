@@ -66,8 +66,9 @@ type Report struct {
 
 // Send is an acknowledged record.
 type Send struct {
-	At   time.Time
-	Took time.Duration
+	At        time.Time
+	Took      time.Duration
+	Partition int32
 }
 
 // Percentile returns the time within which p percent of the records that were sent between from and to were acknowledged; zero if there
@@ -174,7 +175,7 @@ func (t *Traffic) write(writing, ctx context.Context, producer *kgo.Client, ever
 	defer tick.Stop()
 	for n := 0; writing.Err() == nil; n++ {
 		value, began := strconv.Itoa(n), time.Now()
-		producer.Produce(ctx, &kgo.Record{Value: []byte(value)}, func(_ *kgo.Record, err error) { t.answered(value, began, err) })
+		producer.Produce(ctx, &kgo.Record{Value: []byte(value)}, func(r *kgo.Record, err error) { t.answered(r, began, err) })
 		select {
 		case <-writing.Done():
 		case <-tick.C:
@@ -183,7 +184,7 @@ func (t *Traffic) write(writing, ctx context.Context, producer *kgo.Client, ever
 	_ = producer.Flush(ctx) // each record's own error is reported
 }
 
-func (t *Traffic) answered(value string, began time.Time, err error) {
+func (t *Traffic) answered(r *kgo.Record, began time.Time, err error) {
 	took := time.Since(began)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,9 +192,9 @@ func (t *Traffic) answered(value string, began time.Time, err error) {
 		t.report.Refused = append(t.report.Refused, err)
 		return
 	}
-	t.report.Acknowledged = append(t.report.Acknowledged, value)
+	t.report.Acknowledged = append(t.report.Acknowledged, string(r.Value))
 	t.report.Longest = max(t.report.Longest, took)
-	t.report.Sends = append(t.report.Sends, Send{At: began, Took: took})
+	t.report.Sends = append(t.report.Sends, Send{At: began, Took: took, Partition: r.Partition})
 }
 
 // read reads until the consumer is closed.
