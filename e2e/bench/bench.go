@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 // Options are the options of a benchmark run.
@@ -21,7 +22,8 @@ type Options struct {
 	// applied at once; 0 skips that.
 	Nodes  []int
 	Kafkas int
-	// Only names the measurements to make: ready, roll, stretch, kafkas, roller, latency, bulk, scale, burst. None means all.
+	// Only names the measurements to make: ready, roll-processes, roll-pods (roll: both), stretch, kafkas, roller, latency, bulk, scale,
+	// burst. None means all.
 	Only []string
 	// OperatorEnv are settings of the measured operator.
 	OperatorEnv map[string]string
@@ -39,13 +41,17 @@ func Run(ctx context.Context, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	r := &Report{progress: o.Progress}
-	wanted := func(name string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, name) }
+	wanted := func(name string) bool {
+		means := func(only string) bool { return only == name || strings.HasPrefix(name, only+"-") }
+		return len(o.Only) == 0 || slices.ContainsFunc(o.Only, means)
+	}
 	steps := []struct {
 		name string
 		run  func() error
 	}{
 		{"ready", func() error { return ready(ctx, r) }},
-		{"roll", func() error { return roll(ctx, r) }},
+		{"roll-processes", func() error { return w.rollProcesses(ctx, r) }},
+		{"roll-pods", func() error { return rollPods(ctx, r) }},
 		{"stretch", func() error { return stretch(ctx, r) }},
 		{"kafkas", func() error { return w.kafkas(ctx, r, o.Nodes, o.Kafkas) }},
 		{"roller", func() error { return w.roller(ctx, r) }},

@@ -218,17 +218,3 @@ func (m machine) wanted(ctx context.Context, namespace string) ([]client.Object,
 	}
 	return list, nil
 }
-
-// until polls ask, for at most five minutes.
-func until(ctx context.Context, what string, ask func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	for {
-		if there, err := ask(); err != nil || there {
-			return err
-		}
-		if err := pause(ctx, 50*time.Millisecond); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-	}
-}

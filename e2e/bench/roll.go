@@ -5,152 +5,146 @@ package bench
 import (
 	"context"
 	"path/filepath"
-	"time"
+	"strconv"
 
-	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
 
-// rolls is how often all nodes are restarted.
-const rolls = 3
-
-// settles is how long records are written before they count: the first ones of a new topic wait for new connections between all brokers.
-const settles = 15 * time.Second
-
-// roll measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address, on a
-// real Kubernetes cluster: with and without the elections that make restarted brokers leaders of their partitions again. The floor is the
-// same producer in a minute without restarts. What it notices while another Kafka on the same machine is restarted is the machine's share:
-// nodes that start use the same cores.
-func roll(ctx context.Context, r *Report) error {
-	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) (err error) {
-		const namespace = "roll"
-		manifest := filepath.Join(root, "e2e", "bench", "roll.yaml")
-		if _, err := m.applied(ctx, namespace, manifest); err != nil {
+// rollPods measures what a producer with acks=all notices while all nodes of a Kafka are restarted, each with a new pod and a new address,
+// on a real Kubernetes cluster. The floor is the same restarts by hand, one at a time, while no roller runs.
+//
+// Three nodes are also restarted without the elections that make restarted brokers leaders of their partitions again. What the producer
+// notices while another Kafka on the same machine is restarted is the machine's share: nodes that start use the same cores.
+func rollPods(ctx context.Context, r *Report) error {
+	return onMachine(ctx, r, func(m machine, lab *realnodes.Lab, root string) error {
+		folder := filepath.Join(root, "e2e", "bench")
+		three, six := &rolled{r: r, what: "3_nodes"}, &rolled{r: r, what: "6_brokers", suffix: "_of_6_brokers"}
+		if err := m.roll(ctx, lab, three, filepath.Join(folder, "roll.yaml")); err != nil {
 			return err
 		}
-		flow, err := m.records(ctx, lab, namespace, "records")
-		if err != nil {
-			return err
-		}
-		over, end := context.WithCancel(ctx)
-		end()
-		defer flow.Stop(over)
-		if err := pause(ctx, settles); err != nil {
-			return err
-		}
-		before := time.Now()
-		if err := pause(ctx, quiet); err != nil {
-			return err
-		}
-		after := time.Now()
-		another, err := m.restartsOfAnother(ctx, r, manifest)
-		if err != nil {
-			return err
-		}
-		with, err := m.restarts(ctx, r, namespace)
-		if err != nil {
-			return err
-		}
-		if _, err := m.Kubectl(ctx, "set", "env", "-n", deploy.Namespace, "deployment/roller", "STRIMZI_ROLLER_ELECT_LEADERS=false"); err != nil {
-			return err
-		}
-		if err := m.Ready(ctx); err != nil {
-			return err
-		}
-		without, err := m.restarts(ctx, r, namespace)
-		if err != nil {
-			return err
-		}
-		limited, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		report := flow.Stop(limited)
-		for name, marks := range map[string][]time.Time{"": with, "_without_elections": without, "_of_another_kafka": another} {
-			var p99, longest time.Duration
-			for i, from := range marks[:rolls] {
-				of99, most := report.Percentile(99, from, marks[i+1]), report.Percentile(100, from, marks[i+1])
-				p99, longest = max(p99, of99), max(longest, most)
-				r.logf("  roll %d%s: p99 %s, longest %s", i+1, name, of99, most)
-			}
-			r.add("kafka_of_3_nodes_roll"+name, marks[rolls].Sub(marks[0]).Seconds()/rolls, "s")
-			r.addBeside("produce_p99_in_the_worst_of_3_rolls"+name, millis(p99), millis(report.Percentile(99, before, after)), "ms")
-			r.addBeside("longest_produce_in_3_rolls"+name, millis(longest), millis(report.Percentile(100, before, after)), "ms")
-		}
-		return report.Err()
+		return m.roll(ctx, lab, six, filepath.Join(folder, "roll-6-brokers.yaml"))
 	})
 }
 
-// restartsOfAnother creates a Kafka in a namespace of its own, restarts all its nodes several times, and deletes it. It returns when each
-// roll began, and when the last one ended.
-func (m machine) restartsOfAnother(ctx context.Context, r *Report, manifest string) ([]time.Time, error) {
-	const namespace = "another"
-	if _, err := m.applied(ctx, namespace, manifest); err != nil {
-		return nil, err
+// roll measures the rolls of the Kafka in a manifest.
+func (m machine) roll(ctx context.Context, lab *realnodes.Lab, k *rolled, manifest string) (err error) {
+	if err := m.serve(ctx, k, "roll", manifest); err != nil {
+		return err
 	}
-	marks, err := m.restarts(ctx, r, namespace)
+	admin, options, err := m.connect(ctx, lab, k.namespace)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if _, err := m.Kubectl(ctx, "delete", "namespace", namespace, "--timeout=2m"); err != nil {
-		return nil, err
+	defer admin.Close()
+	k.admin = admin
+	byHand := &way{name: "_by_hand", begin: func(ctx context.Context) error { return m.rollers(ctx, 0, true) }, restart: k.byHand}
+	with, without := m.way(k, "", true), m.way(k, "_without_elections", false)
+	if k.suffix == "" {
+		err = k.measure(ctx, options, func() (*way, error) { return m.another(ctx, k, manifest) }, byHand, with, without)
+	} else {
+		err = k.measure(ctx, options, nil, byHand, with)
 	}
-	return marks, pause(ctx, settles)
+	if err != nil {
+		return err
+	}
+	return m.forget(ctx, k)
 }
 
-// restarts restarts all nodes several times, and returns when each roll began, and when the last one ended.
-func (m machine) restarts(ctx context.Context, r *Report, namespace string) ([]time.Time, error) {
-	marks := []time.Time{time.Now()}
-	for range rolls {
-		if err := m.restart(ctx, r, namespace); err != nil {
+// serve applies the Kafka in a manifest in a new namespace.
+func (m machine) serve(ctx context.Context, k *rolled, namespace, manifest string) (err error) {
+	k.namespace = namespace
+	if k.k8s, err = client.NewWithWatch(m.RESTConfig(), client.Options{Scheme: m.Client.Scheme()}); err != nil {
+		return err
+	}
+	_, err = m.applied(ctx, namespace, manifest)
+	return err
+}
+
+// forget deletes a Kafka with its namespace.
+func (m machine) forget(ctx context.Context, k *rolled) error {
+	_, err := m.Kubectl(ctx, "delete", "namespace", k.namespace, "--timeout=2m")
+	return err
+}
+
+// way returns rolls by the roller, with or without elections.
+func (m machine) way(k *rolled, name string, elect bool) *way {
+	return &way{
+		name: name, metrics: m.rollerMetrics,
+		begin: func(ctx context.Context) error {
+			if err := m.rollers(ctx, 2, elect); err != nil {
+				return err
+			}
+			return k.looksAt(ctx, m.rollerMetrics)
+		},
+		restart: func(ctx context.Context) error {
+			return k.byRoller(ctx, func(ctx context.Context) error { return m.outdate(ctx, k.namespace) })
+		},
+	}
+}
+
+// rollers sets the number of the roller's replicas, and whether they elect leaders.
+func (m machine) rollers(ctx context.Context, replicas int, elect bool) error {
+	for _, args := range [][]string{
+		{"set", "env", "-n", deploy.Namespace, "deployment/roller", "STRIMZI_ROLLER_ELECT_LEADERS=" + strconv.FormatBool(elect)},
+		{"scale", "-n", deploy.Namespace, "deployment/roller", "--replicas=" + strconv.Itoa(replicas)},
+	} {
+		if _, err := m.Kubectl(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return m.Ready(ctx)
+}
+
+// rollerMetrics reads the metrics of all replicas of the roller.
+func (m machine) rollerMetrics(ctx context.Context) ([]operatorproc.Metrics, error) {
+	var pods corev1.PodList
+	if err := m.Client.List(ctx, &pods, client.InNamespace(deploy.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/name": "roller"}); err != nil {
+		return nil, err
+	}
+	var all []operatorproc.Metrics
+	for i := range pods.Items {
+		metrics, err := m.metrics(ctx, pods.Items[i].Name)
+		if err != nil {
 			return nil, err
 		}
-		marks = append(marks, time.Now())
+		all = append(all, metrics)
 	}
-	return marks, nil
+	return all, nil
 }
 
-// restart restarts all nodes of the namespace's Kafka, and waits until they are ready.
-func (m machine) restart(ctx context.Context, r *Report, namespace string) error {
-	before, _, err := m.nodes(ctx, namespace)
-	if err != nil {
-		return err
+// outdate asks for a restart of all nodes of the namespace's Kafka.
+func (m machine) outdate(ctx context.Context, namespace string) error {
+	_, err := m.Kubectl(ctx, "annotate", "strimzipodsets", "-n", namespace, "-l", v1.LabelCluster+"="+rolledKafka,
+		core.AnnotationManualRollingUpdate+"=true")
+	return err
+}
+
+// another creates another Kafka, lets the roller restart all its nodes several times, and deletes it.
+func (m machine) another(ctx context.Context, beside *rolled, manifest string) (*way, error) {
+	k := &rolled{r: beside.r}
+	if err := m.serve(ctx, k, "another", manifest); err != nil {
+		return nil, err
 	}
-	old := map[types.UID]bool{}
-	for i := range before {
-		old[before[i].UID] = true
-	}
-	set := &core.StrimziPodSet{}
-	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "my-cluster-combined"}, set); err != nil {
-		return err
-	}
-	marked := set.DeepCopy()
-	if marked.Annotations == nil {
-		marked.Annotations = map[string]string{}
-	}
-	marked.Annotations["strimzi.io/manual-rolling-update"] = "true"
-	if err := m.Client.Patch(ctx, marked, client.MergeFrom(set)); err != nil {
-		return err
-	}
-	seen := map[types.UID]bool{}
-	return until(ctx, "all nodes are restarted", func() (bool, error) {
-		pods, _, err := m.nodes(ctx, namespace)
-		if err != nil || len(pods) < len(before) {
-			return false, err
+	w := m.way(k, "_of_another_kafka", true)
+	w.metrics = nil
+	for range rolls {
+		if err := pause(ctx, calm); err != nil {
+			return nil, err
 		}
-		for i := range pods {
-			if old[pods[i].UID] || !core.IsReady(&pods[i]) {
-				continue
-			}
-			if !seen[pods[i].UID] {
-				seen[pods[i].UID] = true
-				r.logf("  %s ready %s at %s", time.Now().Format("15:04:05.000"), pods[i].Name, pods[i].Status.PodIP)
-			}
+		if err := w.roll(ctx); err != nil {
+			return nil, err
 		}
-		k, err := m.kafka(ctx, namespace)
-		return len(seen) == len(before) && err == nil && state(k, v1.ConditionReady) == "True", err
-	})
+	}
+	if err := m.forget(ctx, k); err != nil {
+		return nil, err
+	}
+	return w, pause(ctx, settles)
 }

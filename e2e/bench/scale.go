@@ -222,3 +222,22 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// until polls ask, for at most five minutes.
+func until(ctx context.Context, what string, ask func() (bool, error)) error {
+	return within(ctx, 5*time.Minute, what, ask)
+}
+
+// within polls ask, for at most that long.
+func within(ctx context.Context, limit time.Duration, what string, ask func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		if there, err := ask(); err != nil || there {
+			return err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+	}
+}

@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,9 +33,6 @@ type stretched struct {
 	machines  []machine
 	namespace string
 }
-
-// quiet is how long the requests for a converged Kafka are counted.
-const quiet = time.Minute
 
 // stretch measures a Kafka over three real Kubernetes clusters: the time until it is ready, compared with the same pods created by hand;
 // the operators' requests to a remote API server when nothing changes; the time until the loss of a Kubernetes cluster shows, and how long
@@ -136,28 +131,31 @@ func (s *stretched) requests(ctx context.Context) (requests, error) {
 	}
 	home := strings.TrimPrefix(central.RESTConfig().Host, "https://")
 	for i := range pods.Items {
-		text, err := central.Kubectl(ctx, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/metrics", deploy.Namespace,
-			pods.Items[i].Name))
+		metrics, err := central.metrics(ctx, pods.Items[i].Name)
 		if err != nil {
 			return sum, err
 		}
-		for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
-			line := lines.Text()
+		for series, n := range metrics {
 			// Operators reach their own API server at the address of its Service.
-			if !strings.HasPrefix(line, "rest_client_requests_total{") || strings.Contains(line, home) || !strings.Contains(line, `:6443"`) {
+			if !strings.HasPrefix(series, "rest_client_requests_total{") || strings.Contains(series, home) || !strings.Contains(series, `:6443"`) {
 				continue
 			}
-			n, err := strconv.ParseFloat(line[strings.LastIndex(line, " ")+1:], 64)
-			if err != nil {
-				return sum, err
-			}
 			sum.all += int(n)
-			if !strings.Contains(line, `method="GET"`) {
+			if !strings.Contains(series, `method="GET"`) {
 				sum.writes += int(n)
 			}
 		}
 	}
 	return sum, nil
+}
+
+// metrics reads the metrics of an operator's pod.
+func (m machine) metrics(ctx context.Context, pod string) (operatorproc.Metrics, error) {
+	text, err := m.Kubectl(ctx, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/%s:8080/proxy/metrics", deploy.Namespace, pod))
+	if err != nil {
+		return nil, err
+	}
+	return operatorproc.ParseMetrics(text)
 }
 
 // loss cuts a Kubernetes cluster off and reconnects it while records are written, and returns the longest time that a record took. With a
@@ -226,18 +224,23 @@ func (m machine) kafka(ctx context.Context, namespace string) (*v1.Kafka, error)
 
 // records starts to write to a new topic from outside, with acks=all.
 func (s *stretched) records(ctx context.Context, topic string) (*traffic.Traffic, error) {
-	return s.machines[0].records(ctx, s.lab, s.namespace, topic)
-}
-
-// records starts to write to a new topic of the namespace's Kafka from outside, with acks=all.
-func (m machine) records(ctx context.Context, lab *realnodes.Lab, namespace, topic string) (*traffic.Traffic, error) {
-	k, err := m.kafka(ctx, namespace)
+	admin, options, err := s.machines[0].connect(ctx, s.lab, s.namespace)
 	if err != nil {
 		return nil, err
 	}
+	defer admin.Close()
+	return flowing(ctx, admin, topic, options)
+}
+
+// connect returns a client of the namespace's Kafka outside of the Kubernetes cluster, and the options of others.
+func (m machine) connect(ctx context.Context, lab *realnodes.Lab, namespace string) (*saramakafka.Admin, traffic.Options, error) {
+	k, err := m.kafka(ctx, namespace)
+	if err != nil {
+		return nil, traffic.Options{}, err
+	}
 	var secret corev1.Secret
 	if err := m.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: k.Name + "-cluster-ca-cert"}, &secret); err != nil {
-		return nil, err
+		return nil, traffic.Options{}, err
 	}
 	authority := secret.Data["ca.crt"]
 	pool := x509.NewCertPool()
@@ -252,20 +255,7 @@ func (m machine) records(ctx context.Context, lab *realnodes.Lab, namespace, top
 		Bootstrap: addresses, ClientID: "bench", RequestTimeout: 10 * time.Second, Dial: lab.DialContext,
 		TLS: &kafka.TLS{TrustedCertificates: authority},
 	})
-	if err != nil {
-		return nil, err
-	}
-	defer admin.Close()
-	made, err := admin.CreateTopics(ctx, []kafka.NewTopic{{Name: topic, Partitions: 6, ReplicationFactor: 3}}, false)
-	if err := errors.Join(err, made[topic].Err); err != nil {
-		return nil, err
-	}
-	flow, err := traffic.Start(ctx, traffic.Options{
-		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, Topic: topic,
-		Group: topic + "-readers",
-	})
-	if err != nil {
-		return nil, err
-	}
-	return flow, until(ctx, "records flow", func() (bool, error) { return flow.Progress().Read > 0, nil })
+	return admin, traffic.Options{
+		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool},
+	}, err
 }

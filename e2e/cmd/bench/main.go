@@ -37,7 +37,8 @@ func main() {
 		return nil
 	})
 	only := flag.String("only", "",
-		"measurements to make, with commas between: ready, roll, stretch, kafkas, roller, latency, bulk, scale, burst (default: all)")
+		"measurements to make, with commas between: ready, roll-processes, roll-pods (roll: both), stretch, kafkas, roller, latency, bulk, "+
+			"scale, burst (default: all)")
 	flag.Func("env", "a setting of the operator to measure it with, as NAME=value; may be repeated", func(s string) error {
 		name, value, _ := strings.Cut(s, "=")
 		o.OperatorEnv[name] = value
