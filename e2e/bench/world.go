@@ -44,12 +44,13 @@ type world struct {
 
 func newWorld(ctx context.Context, o Options) (w *world, err error) {
 	w = &world{scheme: runtime.NewScheme(), settings: o.OperatorEnv}
+	started := w // w is nil when an error is returned
 	if err := errors.Join(clientgoscheme.AddToScheme(w.scheme), v1.AddToScheme(w.scheme)); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, w.close())
+			err = errors.Join(err, started.close())
 		}
 	}()
 	if w.plane, err = controlplane.Start(ctx, controlplane.Options{Log: o.Progress}); err != nil {
