@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,13 +106,15 @@ func (k *rolled) measure(ctx context.Context, o traffic.Options, meanwhile func(
 			return err
 		}
 	}
-	if err := k.inTurn(ctx, append([]*way{byHand}, ways...)); err != nil {
-		return err
-	}
+	all := append([]*way{byHand}, ways...)
+	failed := k.inTurn(ctx, all)
 	limited, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	report := flow.Stop(limited)
-	k.tell(report, events, still, append([]*way{byHand}, ways...))
+	k.tell(report, events, still, all)
+	if failed != nil {
+		return errors.Join(failed, report.Err())
+	}
 	k.figures(report, still, another, byHand, ways)
 	return report.Err()
 }
@@ -132,6 +135,7 @@ func (k *rolled) inTurn(ctx context.Context, ways []*way) error {
 			if err := w.roll(ctx); err != nil {
 				return fmt.Errorf("roll%s: %w", w.name, err)
 			}
+			k.r.logf("  %s: a roll%s took %s", k.what, w.name, w.spans[len(w.spans)-1].takes().Round(time.Millisecond))
 		}
 	}
 	return nil
@@ -145,6 +149,8 @@ func (w *way) roll(ctx context.Context) error {
 	}
 	s := span{from: time.Now()}
 	if err := w.restart(ctx); err != nil {
+		now := time.Now()
+		w.spans = append(w.spans, span{s.from, now, now}) // what happened until then is told
 		return err
 	}
 	s.done = time.Now()
@@ -334,10 +340,12 @@ func (k *rolled) figures(report traffic.Report, still span, another, byHand *way
 // takes returns how long a roll takes, on average.
 func (w *way) takes() (sum time.Duration) {
 	for _, s := range w.spans {
-		sum += s.done.Sub(s.from)
+		sum += s.takes()
 	}
 	return sum / time.Duration(len(w.spans))
 }
+
+func (s span) takes() time.Duration { return s.done.Sub(s.from) }
 
 // worst returns the longest 99th percentile of all rolls, and the longest request.
 func (w *way) worst(report traffic.Report) (p99, longest time.Duration) {

@@ -182,7 +182,7 @@ func (k *rolled) tell(report traffic.Report, l *timeline, still span, ways []*wa
 	for _, w := range ways {
 		after := map[string]*burst{}
 		for i, s := range w.spans {
-			k.r.logf("  roll %d%s of %s: %s, p99 %s, longest %s", i+1, w.name, k.what, s.done.Sub(s.from).Round(time.Millisecond),
+			k.r.logf("  roll %d%s of %s: %s, p99 %s, longest %s", i+1, w.name, k.what, s.takes().Round(time.Millisecond),
 				report.Percentile(99, s.from, s.to), report.Percentile(100, s.from, s.to))
 			var slow []traffic.Send
 			for _, send := range report.Sends {
