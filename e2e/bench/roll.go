@@ -123,7 +123,7 @@ func (m machine) rollerMetrics(ctx context.Context) ([]operatorproc.Metrics, err
 // outdate asks for a restart of all nodes of the namespace's Kafka.
 func (m machine) outdate(ctx context.Context, namespace string) error {
 	_, err := m.Kubectl(ctx, "annotate", "strimzipodsets", "-n", namespace, "-l", v1.LabelCluster+"="+rolledKafka,
-		core.AnnotationManualRollingUpdate+"=true")
+		core.AnnotationManualRollingUpdate+"=true", "--overwrite")
 	return err
 }
 

@@ -47,6 +47,8 @@ type rolled struct {
 	k8s          client.WithWatch
 	admin        *saramakafka.Admin
 	namespace    string
+	// nodes is the number of its nodes: by hand, a roll needs one request to Kubernetes for each.
+	nodes int
 }
 
 // way is a way to restart all nodes.
@@ -58,9 +60,12 @@ type way struct {
 	// metrics, if set, reads the metrics of each roller.
 	metrics func(ctx context.Context) ([]operatorproc.Metrics, error)
 	spans   []span
-	// requests is the number of requests to Kubernetes in all rolls.
-	requests float64
+	// requests are the requests to Kubernetes in all rolls.
+	requests requests
 }
+
+// requests are numbers of requests to API servers.
+type requests struct{ all, writes int }
 
 // span is the time of a roll. Records count that were sent from its begin until a while after its end.
 type span struct{ from, done, to time.Time }
@@ -158,7 +163,8 @@ func (w *way) roll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.requests += after - before
+	w.requests.all += after.all - before.all
+	w.requests.writes += after.writes - before.writes
 	if err := pause(ctx, calm); err != nil {
 		return err
 	}
@@ -167,14 +173,16 @@ func (w *way) roll(ctx context.Context) error {
 	return nil
 }
 
-// requested returns the number of the rollers' requests to Kubernetes so far.
-func (w *way) requested(ctx context.Context) (sum float64, err error) {
+// requested returns the rollers' requests to Kubernetes so far.
+func (w *way) requested(ctx context.Context) (sum requests, err error) {
 	if w.metrics == nil {
-		return 0, nil
+		return sum, nil
 	}
 	all, err := w.metrics(ctx)
 	for _, m := range all {
-		sum += m.Sum("rest_client_requests_total")
+		const name = "rest_client_requests_total"
+		sum.all += int(m.Sum(name))
+		sum.writes += int(m.Sum(name) - m.Sum(name, `method="GET"`))
 	}
 	return sum, err
 }
@@ -223,6 +231,7 @@ func (k *rolled) byHand(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	k.nodes = len(left)
 	for len(left) > 0 {
 		quorum, err := k.admin.DescribeQuorum(ctx)
 		if err != nil {
@@ -333,7 +342,9 @@ func (k *rolled) figures(report traffic.Report, still span, another, byHand *way
 		k.r.addBeside("kafka_of_"+k.what+"_roll"+w.name, w.takes().Seconds(), byHand.takes().Seconds(), "s")
 		k.r.addBeside(fmt.Sprintf("produce_p99_in_the_worst_of_%d_rolls%s", rolls, k.suffix+w.name), millis(worst), millis(worstByHand), "ms")
 		k.r.addBeside(fmt.Sprintf("longest_produce_in_%d_rolls%s", rolls, k.suffix+w.name), millis(most), millis(mostByHand), "ms")
-		k.r.add("kafka_of_"+k.what+"_roll"+w.name+"_kubernetes_requests", w.requests/rolls, "requests")
+		asked := "kafka_of_" + k.what + "_roll" + w.name + "_kubernetes_"
+		k.r.addBeside(asked+"requests", float64(w.requests.all)/rolls, float64(k.nodes), "requests")
+		k.r.add(asked+"writes", float64(w.requests.writes)/rolls, "requests")
 	}
 }
 

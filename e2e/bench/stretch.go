@@ -119,10 +119,7 @@ func (s *stretched) idle(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// requests are the numbers of requests to remote API servers.
-type requests struct{ all, writes int }
-
-// requests reads the metrics of client-go in all pods of the central operators.
+// requests reads the metrics of client-go in all pods of the central operators: of requests to remote API servers.
 func (s *stretched) requests(ctx context.Context) (requests, error) {
 	central, sum := s.machines[0], requests{}
 	var pods corev1.PodList
