@@ -59,13 +59,18 @@ func (p *pass) assignment() topology.Input {
 	return in
 }
 
-// assignNodes assigns the nodes, and once more with what brokers hold if that blocks some.
+// assignNodes assigns the nodes, and again if brokers of others have their ids, or with what brokers hold if that blocks some.
 func (p *pass) assignNodes(ctx context.Context, in topology.Input) error {
 	t, err := topology.Assign(in)
 	if err != nil {
 		return stalled(v1.ReasonInvalidConfiguration, "%s", err)
 	}
 	p.input.Topology = t
+	if in.Strays = p.inTheWay(ctx); len(in.Strays) > 0 {
+		if p.input.Topology, err = topology.Assign(in); err != nil {
+			return err
+		}
+	}
 	blocked := p.blockedBrokers()
 	if len(blocked) == 0 || in.Force {
 		return nil
@@ -86,6 +91,34 @@ func (p *pass) reportAssigned() {
 	for _, note := range p.input.Topology.Notes {
 		p.warnOf(note.Pool, "InvalidAnnotation", note.Message)
 	}
+}
+
+// inTheWay returns the ids of brokers that run and are none of the Kafka's nodes, if a node that is to be made would have one of these. While
+// Kafka does not answer, new nodes do not wait: they may be what it needs to answer.
+func (p *pass) inTheWay(ctx context.Context) (strays []int32) {
+	made := p.existingIDs()
+	if len(made) == 0 {
+		return nil
+	}
+	for _, pool := range p.input.Pools {
+		for _, id := range p.knownIDs(pool) {
+			made[id] = true // it may have been made, and the cache does not show it yet
+		}
+	}
+	if !slices.ContainsFunc(p.input.Topology.Brokers(), func(n topology.Node) bool { return !made[n.ID] }) {
+		return nil
+	}
+	found, err := p.Kafka.Inspect(ctx, p.connection())
+	if err != nil {
+		p.log.Info("Kafka did not report which brokers run beside new nodes", "error", err.Error())
+		return nil
+	}
+	for _, b := range found.Brokers {
+		if !b.Fenced && !made[b.ID] && !p.hasBroker(b.ID) {
+			strays = append(strays, b.ID)
+		}
+	}
+	return strays
 }
 
 // checkAssigned refuses nodes that would lack what nodes of before had.

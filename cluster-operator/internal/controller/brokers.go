@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,21 +42,29 @@ func (p *pass) entityOperator(ctx context.Context) error {
 }
 
 // brokers updates Kafka's own metadata once all nodes are ready and up to date: it unregisters removed brokers, and updates the metadata
-// version to the version of Kafka. A failure is only a warning, because the nodes are up to date.
+// version to the version of Kafka. A failure is only a warning, because the nodes are up to date. Strays are reported before that, because
+// the roller updates no node while one runs.
 func (p *pass) brokers(ctx context.Context) error {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
-	if !status.NodesConverged(p.status) || len(p.away) > 0 {
+	if !status.NodesReady(p.status) || len(p.away) > 0 {
 		return nil
 	}
-	to := p.connection()
+	converged, to := status.NodesConverged(p.status), p.connection()
 	found, err := p.Kafka.Inspect(ctx, to)
 	if err != nil {
-		p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
-		p.askAgain(err)
+		if converged {
+			p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
+			p.askAgain(err)
+		}
+		return nil
+	}
+	strays := slices.DeleteFunc(found.Brokers, func(b kafka.Node) bool { return !p.isStray(b) })
+	p.warnOfStrays(strays)
+	if !converged {
 		return nil
 	}
 	p.status.MetadataVersion = found.MetadataVersion.String()
-	p.unregister(ctx, to, slices.DeleteFunc(found.Brokers, func(b kafka.Node) bool { return !p.isGoneForGood(b) }))
+	p.unregister(ctx, to, slices.DeleteFunc(strays, func(b kafka.Node) bool { return !b.Fenced }))
 	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
 }
 
@@ -99,16 +109,32 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 	}
 }
 
-// isGoneForGood reports whether a registered broker is gone for good: not wanted, without a pod, and fenced. Its node may stay as a
-// controller.
-func (p *pass) isGoneForGood(b kafka.Node) bool {
+// isStray reports whether a registered broker is none of the Kafka's nodes: not wanted, and without a pod. Its node may stay as a
+// controller. One that is fenced is gone for good.
+func (p *pass) isStray(b kafka.Node) bool {
 	wanted := slices.ContainsFunc(p.input.Topology.Brokers(), func(n topology.Node) bool { return n.ID == b.ID })
-	if wanted || !b.Fenced {
-		return false
-	}
-	return !slices.ContainsFunc(p.nodePods(), func(pod *corev1.Pod) bool {
-		return pod.Labels[core.LabelBrokerRole] != "false" && strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", b.ID))
+	return !wanted && !p.hasBroker(b.ID)
+}
+
+// hasBroker reports whether there is a pod of a broker with this id, or may be one.
+func (p *pass) hasBroker(id int32) bool {
+	return slices.ContainsFunc(p.nodePods(), func(pod *corev1.Pod) bool {
+		return pod.Labels[core.LabelBrokerRole] != "false" && strings.HasSuffix(pod.Name, fmt.Sprintf("-%d", id))
 	})
+}
+
+// warnOfStrays reports brokers that run and are none of the Kafka's nodes, such as those of a Kubernetes cluster that was given up and
+// returned. The roller restarts nothing beside a broker that it does not see.
+func (p *pass) warnOfStrays(strays []kafka.Node) {
+	for _, b := range strays {
+		if b.Fenced {
+			continue
+		}
+		p.warn("StrayBroker", fmt.Sprintf("Broker %d at %s runs and is no node of this Kafka: it may get replicas of new topics, and the roller "+
+			"restarts nothing meanwhile. It may be in a Kubernetes cluster that was given up: move its replicas to other brokers, and stop it",
+			b.ID, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))))
+		p.requeueAfter(time.Minute) // nothing reports that it has stopped
+	}
 }
 
 func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current kafka.MetadataVersion) error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
@@ -644,6 +645,46 @@ func TestABrokerThatTheCacheDoesNotKnowYetIsNotUnregistered(t *testing.T) {
 	more := &v1.KafkaNodePool{}
 	w.get(more, "more")
 	w.Expect(more.Status.NodeIDs).To(Equal([]int32{3}))
+}
+
+// The roller restarts nothing beside a broker that it does not see, so its user has to know also while a change waits for that.
+func TestABrokerThatRunsAndIsNoNodeIsTold(t *testing.T) {
+	w := newReadyWorld(t, "a", 3)
+	told := ContainElement(And(HaveField("Reason", "StrayBroker"), HaveField("Message",
+		HavePrefix("Broker 7 at 10.102.0.1:30092 runs and is no node of this Kafka: "))))
+	w.brokers.replicas = map[int32]int{7: 0}
+	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 7, Host: "10.102.0.1", Port: 30092}}
+	result, err := w.r.Reconcile(t.Context(),
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(result.RequeueAfter).To(BeNumerically("<=", time.Minute))
+	w.Expect(w.conditions()).To(told)
+	w.Expect(w.ready().Status).To(Equal("True"))
+
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": {Raw: []byte("1234")}}
+	})
+	w.reconcile()
+	w.Expect(w.ready().Reason).To(Equal("Updating"))
+	w.Expect(w.conditions()).To(told)
+	w.brokers.err = errors.New("no broker answers")
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "KafkaUnreachable")), "it is being updated")
+	w.brokers.err = nil
+	w.Expect(w.brokers.unregistered).To(BeEmpty())
+
+	w.create(nodePool("more", 5, v1.RoleBroker))
+	w.reconcile()
+	more := &v1.KafkaNodePool{}
+	w.get(more, "more")
+	w.Expect(more.Status.NodeIDs).To(Equal([]int32{3, 4, 5, 6, 8}), "Kafka refuses a second broker of an id")
+
+	w.kubelet("a")
+	w.kubelet("more")
+	w.brokers.registered[3].Fenced = true
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(told)
+	w.Expect(w.brokers.unregistered).To(Equal([]int32{7}))
 }
 
 func TestASetThatTheCacheDoesNotKnowYetIsNotChanged(t *testing.T) {

@@ -96,6 +96,16 @@ func TestAKubernetesClusterThatIsLostForGoodIsGivenUp(t *testing.T) {
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 	g.Expect(h.recorded()).NotTo(ContainSubstring(`"east"`))
 	g.Expect(configOf(h.servers[0], "my-cluster-a-0")).To(Equal(voters))
+
+	// The power comes back where nobody looks any more.
+	stray := warning("Broker 1 at 10.102.0.1:30092 runs and is no node of this Kafka")
+	h.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1, Host: "10.102.0.1", Port: 30092}}
+	h.rest()
+	g.Expect(conditions()).To(stray)
+	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+	h.brokers.registered[1].Fenced = true
+	h.rest()
+	g.Expect(conditions()).NotTo(stray)
 }
 
 // A Kafka object that was created again does not have the record yet, and waits for a cluster in it until the user takes it out.

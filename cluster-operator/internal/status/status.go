@@ -155,6 +155,18 @@ func NodesConverged(in Input) bool {
 	return Converged(in)
 }
 
+// NodesReady reports whether all nodes are ready, whether they are up to date or not.
+func NodesReady(in Input) bool {
+	if in.Failure != nil || in.Topology == nil || len(in.Stretch.lost()) > 0 {
+		return false
+	}
+	ready := 0
+	for _, set := range in.Sets {
+		ready += int(set.Status.ReadyPods)
+	}
+	return ready >= in.planned("")
+}
+
 func notReady(reason, message string) v1.Condition {
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionFalse, Reason: reason, Message: message}
 }

@@ -20,6 +20,8 @@ type Input struct {
 	Voters []int32
 	// Volumes are the PersistentVolumeClaims of nodes, including those of nodes that are gone.
 	Volumes []Volume
+	// Strays are the ids of brokers that run and are none of the nodes. Kafka refuses a second broker of an id, so no new node gets them.
+	Strays []int32
 	// Holdings are the partitions of brokers; nil while Kafka does not answer.
 	Holdings *Holdings
 	// Force removes brokers even if they have partitions: annotation strimzi.io/skip-broker-scaledown-check.
@@ -230,7 +232,7 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]
-		return !slices.Contains(taken, id) && (!owned || owner == pool)
+		return !slices.Contains(taken, id) && !slices.Contains(a.Strays, id) && (!owned || owner == pool)
 	}
 	if id, found := next.first(free); found {
 		return id, true

@@ -140,6 +140,14 @@ func TestIDs(t *testing.T) {
 			in:   Input{Pools: []PoolSpec{pool("b", 1).next("[0]")}, Volumes: volumes("a", 0)},
 			want: map[string][]int32{"b": {1}},
 		},
+		"ids of brokers that are no nodes are skipped": {
+			in:   Input{Pools: []PoolSpec{pool("a", 4, 0).next("[5,6]")}, Volumes: volumes("a", 1), Strays: []int32{1, 2, 5}},
+			want: map[string][]int32{"a": {0, 3, 4, 6}},
+		},
+		"a node stays if another broker has its id": {
+			in:   Input{Pools: []PoolSpec{pool("a", 2, 0, 1)}, Strays: []int32{1}},
+			want: map[string][]int32{"a": {0, 1}},
+		},
 		"a range that can't be read is as good as none": {
 			in:   Input{Pools: []PoolSpec{pool("a", 1).next("10-12")}},
 			want: map[string][]int32{"a": {0}},
