@@ -67,19 +67,27 @@ func exchangeCredentials(remote *place) {
 	Eventually(func() error { return remote.Client.Get(ctx, key, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
 }
 
+// unlist removes a Kubernetes cluster from the operators' list, and returns a function that adds it again.
+func unlist(remote *place) (list func()) {
+	GinkgoHelper()
+	const key = "clusters"
+	config := &corev1.ConfigMap{}
+	Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "remote-clusters"}, config)).To(Succeed())
+	all := config.Data[key]
+	write := func(text string) {
+		GinkgoHelper()
+		config.Data[key] = text
+		Expect(places[0].Client.Update(ctx, config)).To(Succeed())
+	}
+	write(regexp.MustCompile(`(?m)^`+remote.ID+`\..*\n`).ReplaceAllString(all, ""))
+	return func() { write(all) }
+}
+
 // leaveAndJoin removes a Kubernetes cluster from the operators' list, and adds it again. Meanwhile another one is reconciled as before.
 func leaveAndJoin(remote, other *place) {
 	GinkgoHelper()
-	const key = "clusters"
-	list := &corev1.ConfigMap{}
-	Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: deploy.Namespace, Name: "remote-clusters"}, list)).To(Succeed())
-	all := list.Data[key]
-	write := func(text string) {
-		list.Data[key] = text
-		Expect(places[0].Client.Update(ctx, list)).To(Succeed())
-	}
 	began := time.Now()
-	write(regexp.MustCompile(`(?m)^`+remote.ID+`\..*\n`).ReplaceAllString(all, ""))
+	list := unlist(remote)
 	Eventually(func(g Gomega) {
 		g.Expect(condition(object(g), "Degraded")).
 			To(ContainSubstring("Cannot connect to cluster '" + remote.ID + "': the cluster is no longer configured"))
@@ -92,7 +100,7 @@ func leaveAndJoin(remote, other *place) {
 	Expect(other.Client.Delete(ctx, service)).To(Succeed())
 	Eventually(func() error { return other.Client.Get(ctx, bootstrap, &corev1.Service{}) }).Should(Succeed(), whatWasSaid)
 	began = time.Now()
-	write(all)
+	list()
 	Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(BeEmpty()) }).Should(Succeed(), whatWasSaid)
 	ready()
 	report("it joined again", time.Since(began))
