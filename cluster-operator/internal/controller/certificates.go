@@ -23,6 +23,9 @@ func (p *pass) authorities(ctx context.Context) (err error) {
 	if err != nil {
 		return p.refusedCertificates(err)
 	}
+	if unusable := p.plan.ClientsCAError; unusable != nil { // all else is done
+		p.refused = append(p.refused, p.refusedCertificates(unusable))
+	}
 	p.input.Certificates.PodAnnotations = p.plan.PodAnnotations
 	p.status.ClusterCA = string(p.plan.ClusterCA.CertPEM)
 	if err := p.serve(p.plan.Listeners); err != nil {
@@ -64,7 +67,8 @@ func (p *pass) writeLeaves(ctx context.Context, plan pki.Result) error {
 	return nil
 }
 
-// keepSecrets stores the current Secrets, for their copies in other Kubernetes clusters. CAs that the user supplies are not in the plan.
+// keepSecrets stores the current Secrets, for their copies in other Kubernetes clusters. CAs that the user supplies are not in the plan,
+// nor is a clients CA that can't be used: its copies stay as they are.
 func (p *pass) keepSecrets(ctx context.Context, plan pki.Result) {
 	p.secrets = map[string]*corev1.Secret{}
 	for key, o := range p.home().facts.Objects {
@@ -84,6 +88,9 @@ func (p *pass) keepSecrets(ctx context.Context, plan pki.Result) {
 	for name, ca := range map[string]*v1.CertificateAuthority{
 		pki.ClusterCACertSecret(p.kafka.Name): p.kafka.Spec.ClusterCa, pki.ClientsCACertSecret(p.kafka.Name): p.kafka.Spec.ClientsCa,
 	} {
+		if name == pki.ClientsCACertSecret(p.kafka.Name) && plan.ClientsCAError != nil {
+			delete(p.secrets, name)
+		}
 		if s := p.secrets[name]; s != nil && len(p.sites) > 1 {
 			p.secrets[name] = pki.Public(s, caConfig(ca).Generate)
 		}

@@ -86,7 +86,7 @@ func (p *pass) serve(pairs map[string]pki.Pair) error {
 	return nil
 }
 
-// reportRefused ends a pass that did everything but give nodes certificates of listeners that can't be served.
+// reportRefused ends a pass that did everything but give nodes certificates of listeners that can't be served, or use the clients CA.
 func (p *pass) reportRefused(context.Context) error { return errors.Join(p.refused...) }
 
 // listenerExpiries returns when the certificates of their users' expire that nodes hold for listeners.

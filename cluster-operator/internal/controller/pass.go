@@ -65,8 +65,8 @@ type pass struct {
 	delayed map[int32]string
 	// replacing reports that nodes are kept as they are until it is known where they are reached on a listener that replaces one of theirs.
 	replacing bool
-	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these: they keep their
-	// previous ones.
+	// custom are the listeners with certificates from users, and refused are the reasons why nodes don't get some of these, and why the
+	// clients CA can't be used: they keep what they have.
 	custom  []pki.Listener
 	refused []error
 	// plan is what is to become of certificates, and secrets holds the Secrets of the PKI in the home cluster, by name.
@@ -138,7 +138,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"release KafkaTopics", p.releaseTopics, false},
 		{"remove unused anchors", p.removeUnusedAnchors, false},
 		{"brokers", p.brokers, false},
-		{"certificates of listeners", p.reportRefused, false},
+		{"certificates that users have to mend", p.reportRefused, false},
 	} {
 		if err := step.do(ctx); err != nil {
 			err = fmt.Errorf("%s: %w", step.name, err)

@@ -67,6 +67,9 @@ func (p *pass) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if unusable := plan.ClientsCAError; unusable != nil {
+		p.warn(unusable.Reason, unusable.Error())
+	}
 	for _, list := range [][]pki.Desired{plan.CAs, plan.Leaves} {
 		for i := range list {
 			list[i] = renewed(list[i], in.Secrets)

@@ -62,6 +62,14 @@ func clientsKind(cluster string) kind {
 	return kind{"Clients CA", "CLIENTS_CA", clientsSubject, ClientsCAKeySecret(cluster), ClientsCACertSecret(cluster)}
 }
 
+// costs is what a new key of the CA costs.
+func (k kind) costs() string {
+	if k.subject == clientsSubject {
+		return "which restarts nodes once"
+	}
+	return "which restarts nodes three times"
+}
+
 // cert is the CA's current certificate; nil if there is none.
 func (a *authority) cert() *x509.Certificate {
 	if len(a.chain) == 0 {

@@ -31,9 +31,8 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 			"%s: %s in Secret %s/%s does not match %s in Secret %s. The operator changes nothing. Restore both Secrets from one backup; or "+
 				"annotate "+
 				"Secret %s with %s=true "+
-				"to create a new key, which restarts nodes twice", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert,
-			a.kind.certSecret,
-			a.kind.keySecret, v1.AnnotationForceReplace)}
+				"to create a new key, %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret,
+			a.kind.keySecret, v1.AnnotationForceReplace, a.kind.costs())}
 	case early(a.cert(), in.Now): // a clock was ahead when it was made: no window is waited for, since what it signs is trusted by nobody
 		a.set(RenewCert, "the certificate is not valid before "+a.cert().NotBefore.Format(time.RFC3339))
 	case w.phase(a) != Settled:
@@ -73,9 +72,8 @@ func (a *authority) decideMissingKey(in *Input, w *world) error {
 			in.Cluster)
 	}
 	return &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
-		"%s: Secret %s/%s %s. The operator creates no new key. Restore the Secret from a backup; or %s %s=true to create a new key, which "+
-			"restarts nodes twice",
-		a.kind.title, in.Namespace, a.kind.keySecret, state, way, v1.AnnotationForceReplace)}
+		"%s: Secret %s/%s %s. The operator creates no new key. Restore the Secret from a backup; or %s %s=true to create a new key, %s",
+		a.kind.title, in.Namespace, a.kind.keySecret, state, way, v1.AnnotationForceReplace, a.kind.costs())}
 }
 
 // decideMaintenance decides whether to renew the certificate or to replace the key: because the user asks for it by an annotation, or

@@ -25,6 +25,9 @@ func Plan(in Input) (Result, error) {
 	}
 	cluster, clusterErr := prepare(&in, clusterKind(in.Cluster), in.ClusterCA, w, windows)
 	clients, clientsErr := prepare(&in, clientsKind(in.Cluster), in.ClientsCA, w, windows)
+	if unusable, is := errors.AsType[*Error](clientsErr); is && clusterErr == nil && clients.trustOnly(w, unusable) {
+		r.ClientsCAError, clientsErr = unusable, nil
+	}
 	if err := errors.Join(clusterErr, clientsErr); err != nil {
 		return Result{}, err
 	}
@@ -81,7 +84,7 @@ func withKeysOf(certs, others []*x509.Certificate) []*x509.Certificate {
 	return certs
 }
 
-// prepare reads a CA, decides about it and does what was decided.
+// prepare reads a CA, decides about it and does what was decided. With an error, the CA is as it was read; nil if it could not be read.
 func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*authority, error) {
 	a, err := parseAuthority(in, k, config)
 	if err != nil {
@@ -93,22 +96,22 @@ func prepare(in *Input, k kind, config CAConfig, w *world, windows schedule) (*a
 				continue
 			}
 			if err := ours(in, secret); err != nil {
-				return nil, err
+				return a, err
 			}
 		}
 		a.settleGenerations(w)
 	}
 	if err := a.decide(in, w, windows); err != nil {
-		return nil, err
+		return a, err
 	}
 	if err := a.operate(in, w); err != nil {
-		return nil, err
+		return a, err
 	}
 	if k.subject != clusterSubject || !w.unexplained(a) {
 		return a, nil
 	}
 	if !config.Generate {
-		return nil, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
+		return a, &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(
 			"%s: the key in Secret %s/%s was replaced, but its annotation %s was not raised. Raise it, and %s on Secret %s, and keep the "+
 				"former certificate there, so that nodes trust both keys before the new one is used",
 			k.title, in.Namespace, k.keySecret, v1.AnnotationCAKeyGeneration, v1.AnnotationCACertGeneration, k.certSecret)}
@@ -129,10 +132,10 @@ func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, mov
 				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays,
 				a.config.ValidityDays)})
 		}
-		if a.operation != None && a.operation != Supplied {
+		if a.operation != None && a.operation != Supplied && a.operation != TrustOnly {
 			r.Decisions = append(r.Decisions, Decision{a.kind.keySecret, string(a.operation), a.reason})
 		}
-		if !a.config.Generate {
+		if !a.config.Generate || a.operation == TrustOnly {
 			continue
 		}
 		// The clients CA signs nothing that nodes serve: its old key is needed only until the new certificate is published.
@@ -245,6 +248,7 @@ func (r *Result) schedule(in *Input, windows schedule, w *world, cluster, client
 		switch {
 		case a.operation == Postponed:
 			due(in.Now, a.cert().NotAfter)
+		case a.operation == TrustOnly: // its user mends it
 		case a.config.Generate || a.due().After(in.Now):
 			due(a.due(), a.cert().NotAfter)
 		}

@@ -134,15 +134,26 @@ func TestLostKey(t *testing.T) {
 		wantErr string
 	}{
 		"key missing": {func(s *sim) { delete(s.secrets, "c-cluster-ca") }, nil, ReasonCAKeyLost, "create it without data"},
-		"clients key missing": {func(s *sim) { delete(s.secrets, "c-clients-ca") }, nil, ReasonCAKeyLost,
+		"key missing, and pods unknown": {func(s *sim) { delete(s.secrets, "c-cluster-ca") }, []string{"pods"}, ReasonCAKeyLost,
+			"while Secret c-cluster-ca-cert, Secret c-trustbundle, "},
+		"both keys missing": {func(s *sim) { delete(s.secrets, "c-cluster-ca"); delete(s.secrets, "c-clients-ca") }, nil, ReasonCAKeyLost,
 			"Clients CA: Secret kafka/c-clients-ca is missing"},
 		"Secret emptied": {func(s *sim) { s.secrets["c-cluster-ca"].Data = nil }, nil, ReasonCAKeyLost, "holds no ca.key"},
 		"key garbage": {func(s *sim) { s.secrets["c-cluster-ca"].Data["ca.key"] = []byte("x") }, nil, ReasonCAKeyLost,
 			"annotate it with strimzi.io/force-replace=true"},
 		"key and certificate missing": {func(s *sim) { delete(s.secrets, "c-cluster-ca"); delete(s.secrets, "c-cluster-ca-cert") }, nil,
 			ReasonCAKeyLost, "pod c-p-0"},
-		"clients key and certificate": {func(s *sim) { delete(s.secrets, "c-clients-ca"); delete(s.secrets, "c-clients-ca-cert") }, nil,
-			ReasonCAKeyLost, "pod c-p-0"},
+		"clients key and all that is trusted": {func(s *sim) {
+			delete(s.secrets, "c-clients-ca")
+			delete(s.secrets, "c-clients-ca-cert")
+			delete(s.secrets, "c-trustbundle")
+		}, nil, ReasonCAKeyLost, "pod c-p-0"},
+		"clients key, without nodes": {func(s *sim) { keepOnly(s, "c-trustbundle", "c-cluster-ca", "c-cluster-ca-cert", "c-clients-ca-cert") },
+			nil, ReasonCAKeyLost, "Clients CA: Secret kafka/c-clients-ca is missing"},
+		"clients key of another CA, and the trust bundle": {func(s *sim) {
+			s.secrets["c-clients-ca"].Data["ca.key"] = s.secrets["c-cluster-ca"].Data["ca.key"]
+			delete(s.secrets, "c-trustbundle")
+		}, nil, ReasonCAKeyMismatch, "Clients CA: ca.key in Secret kafka/c-clients-ca does not match"},
 		"all but pods":                 {func(s *sim) { clear(s.secrets) }, nil, ReasonCAKeyLost, "pod c-p-0"},
 		"all but what is declared":     {func(s *sim) { clear(s.secrets); clear(s.pods) }, nil, ReasonCAKeyLost, "pod c-p-0"},
 		"all but a node's certificate": {func(s *sim) { keepOnly(s, "c-p-1") }, nil, ReasonCAKeyLost, "the certificate in Secret c-p-1"},
@@ -176,10 +187,69 @@ func TestLostKey(t *testing.T) {
 	}
 }
 
-func keepOnly(s *sim, name string) {
-	maps.DeleteFunc(s.secrets, func(n string, _ *corev1.Secret) bool { return n != name })
+func keepOnly(s *sim, names ...string) {
+	maps.DeleteFunc(s.secrets, func(n string, _ *corev1.Secret) bool { return !slices.Contains(names, n) })
 	clear(s.pods)
 	clear(s.declared)
+}
+
+// TestUnusableClientsCA checks that nodes keep valid certificates, and the trust that they have, whatever becomes of the clients CA. Its
+// Secrets stay as they are until its user mends it.
+func TestUnusableClientsCA(t *testing.T) {
+	for name, tc := range map[string]struct {
+		lose   func(*sim)
+		reason string
+		rolls  int // when a new key is asked for
+	}{
+		"key missing": {func(s *sim) { delete(s.secrets, "c-clients-ca") }, ReasonCAKeyLost, 2},
+		"key garbage": {func(s *sim) { s.secrets["c-clients-ca"].Data["ca.key"] = []byte("x") }, ReasonCAKeyLost, 2},
+		"key and certificate missing": {func(s *sim) { delete(s.secrets, "c-clients-ca"); delete(s.secrets, "c-clients-ca-cert") },
+			ReasonCAKeyLost, 2},
+		"key and trust bundle missing": {func(s *sim) { delete(s.secrets, "c-clients-ca"); delete(s.secrets, "c-trustbundle") },
+			ReasonCAKeyLost, 2},
+		"all pods gone": {func(s *sim) { delete(s.secrets, "c-clients-ca"); clear(s.pods); clear(s.declared) }, ReasonCAKeyLost, 2},
+		"key of another CA": {func(s *sim) { s.secrets["c-clients-ca"].Data["ca.key"] = s.secrets["c-cluster-ca"].Data["ca.key"] },
+			ReasonCAKeyMismatch, 2},
+		"somebody else's": {func(s *sim) { s.secrets["c-clients-ca-cert"].Labels["strimzi.io/cluster"] = "d" }, ReasonForeign, 0},
+		"supplied, and a Secret missing": {func(s *sim) { s.in.ClientsCA.Generate = false; delete(s.secrets, "c-clients-ca") },
+			ReasonSuppliedCA, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t)
+			trusted, served := s.secrets["c-trustbundle"].Data["clients-ca.crt"], s.secrets["c-p-0"].Data["c-p-0.crt"]
+			tc.lose(s)
+			lost := map[string]*corev1.Secret{"c-clients-ca": s.secrets["c-clients-ca"], "c-clients-ca-cert": s.secrets["c-clients-ca-cert"]}
+			verify := func() error { return errors.Join(s.checkNodes(), s.checkClients()) }
+			g.Expect(s.converge(verify)).To(Succeed())
+			g.Expect(s.restarts).To(BeEmpty())
+			g.Expect(s.last.ClientsCAError).To(HaveField("Reason", tc.reason))
+
+			s.now = s.now.AddDate(0, 0, 340) // the cluster CA and the certificates of nodes are due
+			clear(s.verified)
+			g.Expect(s.converge(verify)).To(Succeed())
+			g.Expect(s.last.ClientsCAError).To(HaveField("Reason", tc.reason))
+			g.Expect(s.secrets["c-p-0"].Data["c-p-0.crt"]).NotTo(Equal(served))
+			g.Expect(s.restarts).To(HaveEach(1))
+			g.Expect(s.secrets["c-trustbundle"].Data["clients-ca.crt"]).To(Equal(trusted))
+			for name, secret := range lost {
+				g.Expect(s.secrets[name]).To(BeIdenticalTo(secret), name)
+			}
+			if tc.rolls == 0 {
+				return
+			}
+			if s.secrets["c-clients-ca"] == nil {
+				s.secrets["c-clients-ca"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+					Name: "c-clients-ca", Labels: map[string]string{"strimzi.io/kind": "Kafka", "strimzi.io/cluster": "c"},
+					Annotations: map[string]string{}}}
+			}
+			s.annotate("c-clients-ca", v1.AnnotationForceReplace)
+			g.Expect(s.converge(verify)).To(Succeed())
+			g.Expect(s.check()).To(Succeed())
+			g.Expect(s.last.ClientsCAError).To(BeNil())
+			g.Expect(s.restarts).To(HaveEach(tc.rolls))
+		})
+	}
 }
 
 // TestRecovery checks the recovery from lost Secrets, with and without a user's help: nodes trust each other throughout.
@@ -634,10 +704,13 @@ func TestSuppliedCA(t *testing.T) {
 			g := NewWithT(t)
 			s := supplied(t)
 			tc.change(s)
-			_, err := Plan(s.read())
+			r, err := Plan(s.read())
 			if tc.wantErr == "" {
 				g.Expect(err).NotTo(HaveOccurred())
 				return
+			}
+			if r.ClientsCAError != nil {
+				err = r.ClientsCAError
 			}
 			g.Expect(err).To(MatchError(ContainSubstring(tc.wantErr)))
 		})

@@ -35,7 +35,8 @@ const (
 	RenewCert  Operation = "RenewCert"
 	ReplaceKey Operation = "ReplaceKey"
 	Postponed  Operation = "Postponed"
-	Supplied   Operation = "Supplied" // by the user
+	Supplied   Operation = "Supplied"  // by the user
+	TrustOnly  Operation = "TrustOnly" // it can't be used, and stays as it is
 )
 
 // Phase is the progress of the replacement of a CA's key.
@@ -99,8 +100,11 @@ type Result struct {
 	Listeners map[string]Pair
 
 	ClusterCA, ClientsCA CAState
-	Decisions            []Decision
-	Problems             []Problem
+	// ClientsCAError is why the clients CA can't be used: its Secrets stay as they are, and nodes trust what they trusted. A user has to mend
+	// that.
+	ClientsCAError *Error
+	Decisions      []Decision
+	Problems       []Problem
 	// Next is when to requeue without an event: a certificate is due, or a window opens. Zero if nothing is due.
 	Next time.Time
 }

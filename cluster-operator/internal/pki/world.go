@@ -18,11 +18,14 @@ type world struct {
 	// trusted is the cluster CA's part of the trust bundle as it was read, and hasBundle whether there is one.
 	trusted   []*x509.Certificate
 	hasBundle bool
+	// clients is its part of the clients CA, and clientsGeneration the generation of that; -1 if it is unknown.
+	clients           []*x509.Certificate
+	clientsGeneration int
 }
 
 // newWorld collects the objects that depend on the CAs. It returns an error if a Secret is unknown, or belongs to another owner.
 func newWorld(in *Input) (*world, error) {
-	w := &world{pods: in.Pods, podsKnown: in.PodsKnown}
+	w := &world{pods: in.Pods, podsKnown: in.PodsKnown, clientsGeneration: -1}
 	name := TrustBundleSecret(in.Cluster)
 	bundle := in.fact(name)
 	if bundle.State == Unknown {
@@ -36,6 +39,10 @@ func newWorld(in *Input) (*world, error) {
 		w.hasBundle = true
 		// No node trusts an unreadable entry: Kafka does not start with it.
 		w.trusted, _ = parseCerts(bundle.Secret.Data[bundleCluster])
+		w.clients, _ = parseCerts(bundle.Secret.Data[bundleClients])
+		if n, ok := generation(bundle.Secret.Annotations, core.AnnotationClientsCACertGeneration); ok {
+			w.clientsGeneration = n
+		}
 	}
 	var err error
 	w.leaves, err = readLeaves(in)
@@ -209,7 +216,7 @@ func (w *world) dropped(a *authority) *x509.Certificate {
 
 // hanging names an object that depends on a CA whose key is missing; empty if it is known that none does.
 func (w *world) hanging(in *Input, a *authority) (string, error) {
-	if !w.podsKnown {
+	if !w.podsKnown && !w.hasBundle {
 		return "", &Error{Reason: ReasonUnknown, Message: fmt.Sprintf(
 			"%s: Secret %s/%s is missing, and the operator creates no new key while it can't read some pods",
 			a.kind.title, in.Namespace, a.kind.keySecret)}
