@@ -15,6 +15,8 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -30,12 +32,14 @@ func (p *pass) entityOperator(ctx context.Context) error {
 		}
 	}
 	for _, o := range model.TopicOperator(p.at(home)) {
-		if err := p.apply(ctx, home, o); err != nil {
+		outcome, err := p.applyOver(ctx, home, o, home.facts.Objects[facts.KeyOf(o)])
+		if err != nil {
 			return err
 		}
 		if wanted, ok := o.(*appsv1.Deployment); ok {
 			live := home.facts.Deployment(wanted.Name)
-			p.status.TopicOperatorNotReady = live == nil || live.Status.ObservedGeneration != live.Generation || live.Status.ReadyReplicas < 1
+			// What was read tells nothing of what was written since.
+			p.status.TopicOperatorNotReady = outcome != apply.Unchanged || live == nil || !status.DeploymentReady(live)
 		}
 	}
 	return nil

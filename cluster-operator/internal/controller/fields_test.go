@@ -146,7 +146,7 @@ func (h *history) comeUpAs(kafka string) {
 				}
 			case *appsv1.Deployment:
 				if o.Status.ObservedGeneration != o.Generation {
-					o.Status = appsv1.DeploymentStatus{ObservedGeneration: o.Generation, ReadyReplicas: 1}
+					o.Status = appsv1.DeploymentStatus{ObservedGeneration: o.Generation, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1}
 					h.must(h.k8s.Status().Update(h.t.Context(), o))
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -80,6 +81,34 @@ func TestReadyNeverSpeaksOfTheGenerationBefore(t *testing.T) {
 	w.kubelet("pool")
 	w.reconcile()
 	w.Expect(w.ready().Status).To(Equal("True"))
+}
+
+// TestReadyWaitsForTheNewTopicOperator changes the topic operator. Ready speaks of the new one in the pass that writes it, and while the
+// status of its Deployment still counts the pod of before.
+func TestReadyWaitsForTheNewTopicOperator(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("pool")
+	deployed := func(updated int32) {
+		d := &appsv1.Deployment{}
+		w.get(d, "my-cluster-entity-operator")
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: 1, ReadyReplicas: 1, UpdatedReplicas: updated}
+		w.Expect(w.k8s.Status().Update(t.Context(), d)).To(Succeed())
+		w.reconcile()
+	}
+	deployed(1)
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator.TopicOperator.Image = "topic-operator:2" })
+	waits := And(HaveField("Status", "False"), HaveField("Reason", "TopicOperatorNotReady"))
+	w.reconcile()
+	w.Expect(w.ready()).To(waits)
+	deployed(0)
+	w.Expect(w.ready()).To(waits)
+	deployed(1)
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
 func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -295,6 +296,13 @@ func SetWaitsFor(set *core.StrimziPodSet) string {
 		}
 	}
 	return ""
+}
+
+// DeploymentReady reports whether a Deployment has a ready pod, and none of an earlier template. Its status may count the pod of before for
+// a moment after it observed the new template.
+func DeploymentReady(d *appsv1.Deployment) bool {
+	s := d.Status
+	return s.ObservedGeneration == d.Generation && s.UpdatedReplicas >= 1 && s.Replicas == s.UpdatedReplicas && s.ReadyReplicas >= 1
 }
 
 // order is the order in which listeners are listed. Source: Strimzi.

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -105,6 +107,27 @@ var aKey = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []by
 
 // TestAStatusLosesKeys checks that the private key which an earlier version copied into a status, with the certificate beside it, goes in
 // each pass, and that the listener keeps its certificate.
+func TestADeploymentIsReadyWhenItsNewPodIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		status appsv1.DeploymentStatus
+		ready  bool
+	}{
+		"nothing is known yet": {},
+		"its new pod is ready": {appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1}, true},
+		"of the generation before": {
+			appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1}, false},
+		"its old pod is still counted": {appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, ReadyReplicas: 1}, false},
+		"both pods are there": {
+			appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 2, UpdatedReplicas: 1, ReadyReplicas: 1}, false},
+		"its new pod is not ready": {appsv1.DeploymentStatus{ObservedGeneration: 2, Replicas: 1, UpdatedReplicas: 1}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: c.status}
+			NewWithT(t).Expect(DeploymentReady(d)).To(Equal(c.ready))
+		})
+	}
+}
+
 func TestAStatusLosesKeys(t *testing.T) {
 	own := certificate(t, "own")
 	kafka := &v1.Kafka{Spec: &v1.KafkaSpec{Kafka: v1.KafkaClusterSpec{Listeners: []v1.Listener{{Name: "own", TLS: true}}}}}
