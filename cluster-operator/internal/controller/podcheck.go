@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
 // checkPods has the API server validate changed pods in a dry run, one for each pool. Otherwise, a rejected pod would be noticed only after
@@ -22,7 +24,7 @@ func (p *pass) checkPods(ctx context.Context, rendered map[*site]model.Result) e
 				continue
 			}
 			checked[m.Node.Pool] = true
-			if err := p.checkPod(ctx, m); err != nil {
+			if err := p.checkPod(ctx, s, m.Node.Pool, m.Pod); err != nil {
 				return err
 			}
 		}
@@ -30,21 +32,39 @@ func (p *pass) checkPods(ctx context.Context, rendered map[*site]model.Result) e
 	return nil
 }
 
-// checkPod has the API server of the home cluster validate a pod. Only errors about the pod itself count: a quota or another admission
-// plugin may reject a second pod next to the running one.
-func (p *pass) checkPod(ctx context.Context, m model.Manifest) error {
+// checkPod has the API server of the home cluster validate a pod of a pool. Errors about the pod itself count: that it is invalid, or
+// violates the standard that the namespace enforces. A quota may reject a second pod next to the running one. Whether others, such as an
+// admission webhook, would reject the pod alone is unknown, so that their errors are only told. Admission at home says nothing of other
+// clusters.
+func (p *pass) checkPod(ctx context.Context, s *site, pool string, raw []byte) error {
 	pod := &corev1.Pod{}
-	if err := json.Unmarshal(m.Pod, pod); err != nil {
-		return fmt.Errorf("pod of node %d: %w", m.Node.ID, err)
+	if err := json.Unmarshal(raw, pod); err != nil {
+		return fmt.Errorf("pod of KafkaNodePool %s: %w", pool, err)
 	}
 	pod.Namespace = p.kafka.Namespace
 	pod.Spec.ServiceAccountName = "" // it may not exist yet, and admission asks for it first
+	home := s.cluster == topology.Home
 	switch err := p.Live.Create(ctx, pod, client.DryRunAll); {
-	case apierrors.IsInvalid(err): // checked before AlreadyExists
+	case apierrors.IsInvalid(err), home && violatesPodSecurity(err): // checked before AlreadyExists
 		return stalled("PodInvalid", "Kubernetes would reject the pods of KafkaNodePool %s: %s. Its nodes stay unchanged: correct the "+
-			"KafkaNodePool or the Kafka", m.Node.Pool, err)
+			"KafkaNodePool, the Kafka, or what its namespace enforces", pool, err)
+	case home && denied(err):
+		p.warnOf(pool, "PodDenied", fmt.Sprintf("Kubernetes denied a trial of the changed pods of KafkaNodePool %s, so that nodes that are "+
+			"restarted for them may not come back: %s", pool, err))
 	case err != nil && !apierrors.IsAlreadyExists(err):
-		p.log.V(1).Info("Failed to validate pods", "pool", m.Node.Pool, "error", err.Error())
+		p.log.V(1).Info("Failed to validate pods", "pool", pool, "error", err.Error())
 	}
 	return nil
+}
+
+// violatesPodSecurity reports whether a namespace's Pod Security Standard forbids a pod. Source: k8s.io/pod-security-admission.
+func violatesPodSecurity(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), " violates PodSecurity ")
+}
+
+// denied reports whether an admission plugin denies a pod, for another reason than a quota or the missing ServiceAccount.
+func denied(err error) bool {
+	text := fmt.Sprint(err)
+	webhook := strings.Contains(text, "admission webhook ") && strings.Contains(text, " denied the request")
+	return webhook || apierrors.IsForbidden(err) && !quota(err) && !strings.Contains(text, "error looking up service account ")
 }

@@ -1,12 +1,18 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -74,6 +80,91 @@ func TestNothingIsMadeOfPodsThatKubernetesWouldRefuse(t *testing.T) {
 				w.Expect(meta.LenList(list)).To(BeZero(), "%T", list)
 			}
 			w.Expect(w.ready()).To(And(HaveField("Reason", "PodInvalid"), HaveField("Message", ContainSubstring(c.message))))
+		})
+	}
+}
+
+// enforce has the namespace of a world enforce a Pod Security Standard.
+func (w *world) enforce(standard string) {
+	w.t.Helper()
+	ns := &corev1.Namespace{}
+	w.Expect(w.k8s.Get(w.t.Context(), client.ObjectKey{Name: w.namespace}, ns)).To(Succeed())
+	ns.Labels["pod-security.kubernetes.io/enforce"] = standard
+	w.Expect(w.k8s.Update(w.t.Context(), ns)).To(Succeed())
+}
+
+// TestPodsThatViolatePodSecurityReplaceNone has a namespace enforce a standard that the running pods violate. Neither a change of the Kafka
+// nor a renewal of certificates restarts a node, which would not come back.
+func TestPodsThatViolatePodSecurityReplaceNone(t *testing.T) {
+	w := newReadyWorld(t, "pool", 1)
+	before := w.pods("pool")
+	w.enforce("restricted")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
+	rejected := And(HaveField("Status", "False"), HaveField("Reason", "PodInvalid"),
+		HaveField("Message", And(ContainSubstring("KafkaNodePool pool"), ContainSubstring(`violates PodSecurity "restricted:latest"`))))
+	w.reconcile()
+	w.Expect(w.ready()).To(rejected)
+	w.Expect(w.pods("pool")).To(Equal(before))
+
+	w.now = w.now.AddDate(0, 0, 350)
+	w.reconcile()
+	w.Expect(w.ready()).To(rejected)
+	w.Expect(w.pods("pool")).To(Equal(before))
+	w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "CertificatesNotRenewed"),
+		HaveField("Message", ContainSubstring("violates PodSecurity")))))
+
+	w.r.Settings.Restricted = true
+	w.reconcile()
+	w.Expect(w.ready()).NotTo(HaveField("Reason", "PodInvalid"))
+	w.Expect(w.pods("pool")).NotTo(Equal(before))
+}
+
+func TestNothingIsMadeOfPodsThatViolatePodSecurity(t *testing.T) {
+	w := newWorld(t)
+	w.enforce("restricted")
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.Expect(w.ready()).To(HaveField("Reason", "PodInvalid"))
+	services := &corev1.ServiceList{}
+	w.Expect(w.k8s.List(t.Context(), services, client.InNamespace(w.namespace))).To(Succeed())
+	w.Expect(services.Items).To(BeEmpty())
+}
+
+// TestOtherDenialsOfPodsAreTold has others than the API server's own rules deny pods: whether they would deny the pod alone is unknown.
+func TestOtherDenialsOfPodsAreTold(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for name, c := range map[string]struct {
+		err  error
+		told bool
+	}{
+		"a webhook": {apierrors.NewForbidden(pods, "a", errors.New("admission webhook \"a\" denied the request: no")), true},
+		"a webhook, in its own words": {&apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 400,
+			Message: `admission webhook "a" denied the request: no`}}, true},
+		"a policy of the cluster": {apierrors.NewForbidden(pods, "a", errors.New("ValidatingAdmissionPolicy 'a' denied request: no")), true},
+		"a quota":                 {apierrors.NewForbidden(pods, "a", errors.New("exceeded quota: a")), false},
+		"no ServiceAccount": {apierrors.NewForbidden(pods, "a",
+			errors.New(`error looking up service account b/default: serviceaccount "default" not found`)), false},
+		"a timeout":       {apierrors.NewTimeoutError("a", 1), false},
+		"the running pod": {apierrors.NewAlreadyExists(pods, "a"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newReadyWorld(t, "pool", 1)
+			w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
+				Create: func(ctx context.Context, k8s client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+					if _, is := o.(*corev1.Pod); is {
+						return c.err
+					}
+					return k8s.Create(ctx, o, opts...)
+				}})
+			before := w.pods("pool")
+			w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
+			w.reconcile()
+			w.Expect(w.pods("pool")).NotTo(Equal(before))
+			told := ContainElement(HaveField("Reason", "PodDenied"))
+			if !c.told {
+				told = Not(told)
+			}
+			w.Expect(w.conditions()).To(told)
 		})
 	}
 }

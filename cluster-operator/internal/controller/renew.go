@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -181,26 +182,36 @@ func renewed(d pki.Desired, live map[string]pki.Fact) pki.Desired {
 	return d
 }
 
-// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates.
+// recertify has the StrimziPodSets of a Kubernetes cluster list their pods with these annotations about certificates. One whose pods could
+// not be made again stays as it is: its nodes would not come back from the restart.
 func (p *pass) recertify(ctx context.Context, s *site, annotations map[string]map[string]string) error {
+	var rejected []error
 	for _, set := range s.facts.PodSets() {
 		changed := set.DeepCopy()
-		changes := false
+		var first []byte
 		for i, raw := range set.Spec.Pods {
 			pod, err := model.Recertify(raw.Raw, annotations)
 			if err != nil {
 				return fmt.Errorf("StrimziPodSet %s: %w", set.Name, err)
 			}
-			changes = changes || !bytes.Equal(pod, raw.Raw)
+			if first == nil && !bytes.Equal(pod, raw.Raw) {
+				first = pod
+			}
 			changed.Spec.Pods[i].Raw = pod
 		}
-		if !changes {
+		if first == nil {
 			continue
+		}
+		if s.cluster == topology.Home {
+			if err := p.checkPod(ctx, s, strings.TrimPrefix(set.Name, p.kafka.Name+"-"), first); err != nil {
+				rejected = append(rejected, err)
+				continue
+			}
 		}
 		if err := s.patch(ctx, keyOfSet(set), set, changed); err != nil {
 			return err
 		}
 		p.wrote(s, keyOfSet(set), apply.Changed)
 	}
-	return nil
+	return errors.Join(rejected...)
 }

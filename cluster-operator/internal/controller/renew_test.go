@@ -132,7 +132,7 @@ func TestCertificatesAreRenewedThoughAKafkaCannotBeReconciled(t *testing.T) {
 				w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.JvmOptions = &v1.JvmOptions{Xms: "1g", Xmx: "1g"} })
 				w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
 					Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
-						if _, is := o.(*corev1.Pod); is {
+						if _, is := o.(*corev1.Pod); is && strings.Contains(jsonText(o), "-Xms1g") {
 							return apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, o.GetName(), nil)
 						}
 						return c.Create(ctx, o, opts...)
