@@ -172,6 +172,11 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	} else if !still {
 		return fmt.Errorf("read Kafka %s/%s: %w", p.kafka.Namespace, p.kafka.Name, errBehind)
 	}
+	if wanted > current {
+		if err := p.noteVersion(ctx); err != nil {
+			return err
+		}
+	}
 	p.log.Info("Updating the metadata version", "from", current.String(), "to", wanted.String())
 	if err := move(ctx, to, int16(wanted)); err != nil {
 		p.warn(v1.ReasonMetadataUpdateFailed, fmt.Sprintf("Failed to update metadata version to %s: %v", wanted, err))
@@ -180,6 +185,17 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Updated the metadata version from %s to %s", current, wanted))
 	p.status.MetadataVersion = wanted.String()
 	return nil
+}
+
+// noteVersion has the status say that all nodes run this version of Kafka, before the metadata version is raised: the version that it says
+// can read the metadata, whatever ends this pass.
+func (p *pass) noteVersion(ctx context.Context) error {
+	if p.kafka.Status.KafkaVersion == p.input.Version {
+		return nil
+	}
+	noted := p.kafka.Status.DeepCopy()
+	noted.KafkaVersion = p.input.Version
+	return p.writeStatus(ctx, p.kafka, *noted)
 }
 
 // stillAsked reports whether the Kafka is still as the pass knows it: Kafka can't undo every change of its metadata version, and the user

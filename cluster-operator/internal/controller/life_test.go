@@ -299,6 +299,83 @@ func TestTheMetadataVersionOfANewerKafka(t *testing.T) {
 }
 
 // Kafka can't go back to each earlier metadata version, so a change that the API server accepted before the request counts.
+// TestAnUpgradeThatNeverStartedIsTakenBack has the only node not start with a new version. No broker can be asked for the metadata version
+// then, so that the one in the status counts, unless a node may serve clients, or all nodes ran the new version before.
+func TestAnUpgradeThatNeverStartedIsTakenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(*world)
+		waits  bool
+	}{
+		"no pod is ready":           {before: func(*world) {}},
+		"a pod is ready":            {func(w *world) { w.start("pool") }, true},
+		"the new version ran":       {func(w *world) { w.editStatus(func(k *v1.Kafka) { k.Status.KafkaVersion = "4.3.1" }) }, true},
+		"its metadata is in use":    {func(w *world) { w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "4.3-IV0" }) }, true},
+		"the metadata is not known": {func(w *world) { w.editStatus(func(k *v1.Kafka) { k.Status.KafkaMetadataVersion = "" }) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.r.Settings.KafkaImages = map[string]string{"4.2.1": "kafka:4.2.1", "4.3.1": "kafka:4.3.1"}
+			w.brokers.metadata = 29
+			k := newKafka()
+			k.Spec.Kafka.Version = "4.2.1"
+			w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.kubelet("pool")
+			w.reconcile()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			image := func() string { return w.pods("pool")["my-cluster-pool-0"].Spec.Containers[0].Image }
+			w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "4.3.1" })
+			w.reconcile()
+			w.Expect(image()).To(Equal("kafka:4.3.1"))
+
+			w.brokers.err = errors.New("no broker answers")
+			c.before(w)
+			w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "4.2.1" })
+			w.reconcile()
+			if c.waits {
+				w.Expect(image()).To(Equal("kafka:4.3.1"))
+				w.Expect(w.ready()).To(HaveField("Reason", v1.ReasonKafkaUpgrade))
+				return
+			}
+			w.Expect(image()).To(Equal("kafka:4.2.1"))
+			w.Expect(w.ready()).To(HaveField("Reason", "Updating"))
+		})
+	}
+}
+
+// TestTheStatusSaysTheVersionBeforeTheMetadataIsRaised ends the pass that raises the metadata version before it reports anything.
+func TestTheStatusSaysTheVersionBeforeTheMetadataIsRaised(t *testing.T) {
+	w := newWorld(t)
+	w.r.Settings.KafkaImages = map[string]string{"4.2.1": "kafka:4.2.1", "4.3.1": "kafka:4.3.1"}
+	w.brokers.metadata = 29
+	k := newKafka()
+	k.Spec.Kafka.Version = "4.2.1"
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("pool")
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "4.3.1" })
+	w.reconcile()
+	w.kubelet("pool")
+	w.r.Kafka = raising{w.brokers, func() {
+		w.get(k, "my-cluster")
+		w.Expect(k.Status.KafkaVersion).To(Equal("4.3.1"))
+	}}
+	w.reconcile()
+	w.Expect(w.brokers.metadata.String()).To(Equal("4.3-IV0"))
+}
+
+// raising calls before before it raises the metadata version.
+type raising struct {
+	*brokers
+	before func()
+}
+
+func (r raising) RaiseMetadataVersion(ctx context.Context, c Connection, level int16) error {
+	r.before()
+	return r.brokers.RaiseMetadataVersion(ctx, c, level)
+}
+
 func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
 	for name, change := range map[string]func(*v1.Kafka){
 		"pinned": func(k *v1.Kafka) { k.Spec.Kafka.MetadataVersion = "4.2-IV1" },

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
@@ -120,11 +121,21 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		r.MetadataVersion = ""
 		found, err := p.Kafka.Inspect(ctx, p.connection())
 		p.askAgain(err)
-		if err == nil {
+		switch {
+		case err == nil:
 			r.MetadataVersion, r.Features = found.MetadataVersion.String(), found.Features
+		case p.kafka.Status.KafkaVersion == p.input.Version && !p.mayServe():
+			// An upgrade that never started is taken back. Until all nodes run the new version, and the status says so, nothing raises the
+			// metadata version but a user; then Kafka refuses to start, as it does now.
+			r.MetadataVersion = p.kafka.Status.KafkaMetadataVersion
 		}
 	}
 	return r
+}
+
+// mayServe reports whether a node may serve clients, though it does not answer the operator.
+func (p *pass) mayServe() bool {
+	return len(p.away) > 0 || slices.ContainsFunc(p.nodePods(), core.IsReady)
 }
 
 // refusedBy is not stalled if the user may create what is missing next: WatchReferences sees it.

@@ -76,7 +76,8 @@ func (f *findings) versionChange(version string) {
 	case err != nil && below(version, highest):
 		f.fail("DowngradeOfUnknownMetadata", v1.ReasonKafkaUpgrade,
 			"The current metadata version is unknown (%q), so Kafka can't be downgraded from %s to %s. "+
-				"The operator reads it from the brokers: make sure that it can reach them", f.Running.MetadataVersion, highest, version)
+				"The operator reads it from the brokers: make sure that it can reach them. If they can't start, set .spec.kafka.image to the image "+
+				"of Kafka %[3]s, and .spec.kafka.version to %[2]s", f.Running.MetadataVersion, highest, version)
 	case err != nil:
 	case compareVersions(highest, version) > 0 && above(current, version):
 		f.fail("DowngradeBelowMetadata", v1.ReasonKafkaUpgrade,

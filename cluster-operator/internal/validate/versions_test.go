@@ -59,7 +59,8 @@ func TestWrongVersions(t *testing.T) {
 			facts: running("", "4.3.1"),
 			code:  "DowngradeOfUnknownMetadata", reason: upgrade,
 			message: `The current metadata version is unknown (""), so Kafka can't be downgraded from 4.3.1 to 4.2.0. The operator reads it from ` +
-				`the brokers: make sure that it can reach them`},
+				"the brokers: make sure that it can reach them. If they can't start, set .spec.kafka.image to the image of Kafka 4.2.0, and " +
+				".spec.kafka.version to 4.3.1"},
 		{name: "downgrade below a feature", changes: `kafka: {spec: {kafka: {version: 4.1.1, metadataVersion: 4.1-IV1}}}`,
 			facts: withStreams(1, running("4.1-IV1", "4.2.1")), code: "DowngradeBelowFeature", reason: upgrade,
 			message: "The cluster uses streams.version 1, which Kafka 4.1.1 does not support, so its nodes would not start. Before the " +
