@@ -120,6 +120,11 @@ func (w *model) round() {
 
 // checkEnd checks the final state of each remaining object.
 func (w *model) checkEnd() {
+	for _, o := range w.operators {
+		if !w.server.prunes && !o.process.fields.KeepsClusterID() {
+			w.fail("%s takes the clusterId for dropped, though it is kept again", o.process)
+		}
+	}
 	for _, key := range modelKeys {
 		kt := w.server.objects[key]
 		if kt == nil {

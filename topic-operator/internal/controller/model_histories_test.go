@@ -39,6 +39,8 @@ func modelBackground() context.Context { return context.Background() }
 // modelConfig is the configuration of a history's operators.
 type modelConfig struct {
 	finalizers, oldestWins, blockUnknown, faults, undeletable bool
+	// unpublished means that the operators can't read the schema that the API server publishes.
+	unpublished bool
 	// plant is the planted fault that a rule has to find; empty if there is none.
 	plant string
 }
@@ -161,7 +163,7 @@ type modelHistory struct {
 func randomHistory(seed uint64) modelHistory {
 	r := rand.New(rand.NewPCG(seed, 1)) // no secret depends on it
 	h := modelHistory{config: modelConfig{finalizers: r.IntN(4) > 0, oldestWins: r.IntN(4) == 0, blockUnknown: r.IntN(4) == 0,
-		faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0}}
+		faults: r.IntN(4) > 0, undeletable: r.IntN(16) == 0, unpublished: r.IntN(8) == 0}}
 	for range 50 + r.IntN(300) {
 		h.steps = append(h.steps, randomStep(r, h.config.faults, false))
 	}

@@ -306,7 +306,7 @@ func (i *modelIdentity) Own(ctx context.Context) ownership.Cluster { return i.no
 // note records the result for the pass. If the clusterId can't be stored, the rules do not expect protection.
 func (i *modelIdentity) note(own ownership.Cluster) ownership.Cluster {
 	i.p.top().own, i.p.top().knows = own, own.ID
-	if i.p.drops {
+	if !i.p.fields.KeepsClusterID() {
 		i.p.top().own.ID = ""
 	}
 	return own

@@ -22,6 +22,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/events"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/identity"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schema"
 )
 
 // modelOperator is the part of an operator that survives the end of its process.
@@ -79,8 +80,8 @@ type modelProcess struct {
 	missed map[types.UID]bool
 	// leftAt is the cluster that the operator's address led to when another replica took over.
 	leftAt int
-	// drops reports whether the process knows that the API server drops the clusterId.
-	drops bool
+	// fields are the fields that the API server keeps, as far as the process knows.
+	fields *schema.Watcher
 	// armed reports whether the process knows the id of its cluster.
 	armed bool
 }
@@ -88,9 +89,13 @@ type modelProcess struct {
 // modelSchema reports to a process which fields the API server keeps.
 type modelSchema struct{ p *modelProcess }
 
-func (s *modelSchema) KeepsClusterID() bool { return !s.p.drops }
+func (s *modelSchema) KeepsClusterID() bool { return s.p.fields.KeepsClusterID() }
 
-func (s *modelSchema) DroppedClusterID() { s.p.drops = s.p.w.config.plant != plantedDeaf }
+func (s *modelSchema) DroppedClusterID() {
+	if s.p.w.config.plant != plantedDeaf {
+		s.p.fields.DroppedClusterID()
+	}
+}
 
 func (s *modelSchema) KeepsManaged(context.Context, *v1.KafkaTopic) (bool, error) {
 	switch {
@@ -176,6 +181,8 @@ func (w *model) start(o *modelOperator, known int, usurps bool) {
 	ignore := func(bool) {}
 	p.guard = identity.New(p.admin, identity.Options{CallTimeout: time.Hour, Interval: time.Nanosecond, Armed: ignore, Changed: ignore,
 		Restored: p.restored, Now: p.now, Log: logr.Discard()})
+	p.fields = schema.New(schema.Options{Get: w.published, Client: &modelProbe{p: p}, Log: logr.Discard(),
+		Changed: func(bool) { p.lookAtAll() }})
 	dropped := events.New(nil, events.Limits{}, func() {})
 	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, dropped, w.metrics, Options{
 		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
@@ -469,12 +476,11 @@ func (p *modelProcess) deleted(key types.NamespacedName, last *v1.KafkaTopic, un
 // tick lets the guard check once which cluster answers, as its loop does.
 func (p *modelProcess) tick() {
 	defer p.checkAwake()
-	if drops := p.w.server.prunes && p.w.config.plant != plantedDeaf; p.drops != drops {
-		p.drops = drops
-		p.lookAtAll()
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if p.w.config.plant != plantedDeaf {
+		p.fields.Look(ctx)
+	}
 	if p.guard.Current().ID == "" {
 		p.guard.Ask(ctx, p.now().Add(time.Nanosecond))
 		return

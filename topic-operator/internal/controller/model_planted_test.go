@@ -33,6 +33,8 @@ const (
 	plantedDismissive = "no answer about spec.managed means no"
 	// plantedDeaf: the operator does not notice that the API server drops the clusterId.
 	plantedDeaf = "nobody notices that the clusterId is dropped"
+	// plantedUnasked: only another schema shows that the API server keeps the clusterId again.
+	plantedUnasked = "nobody asks whether the clusterId is kept again"
 	// plantedGullible: a first clusterId is stored even over another one.
 	plantedGullible = "a claim is stored over another one"
 	// plantedReleased: an object that the operator released counts as a claimant until it is removed.
@@ -147,6 +149,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedTrusting:    {"before spec.managed was dropped"},
 		plantedDismissive:  {"claims too by now"},
 		plantedDeaf:        {"no end of writing"},
+		plantedUnasked:     {"though it is kept again"},
 		plantedStubborn:    {"does not say that it belongs to another cluster"},
 		plantedUnsettled:   {"whose topic it deleted itself"},
 		plantedHasty:       {"after it reported that generation"},

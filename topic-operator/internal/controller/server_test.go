@@ -56,7 +56,7 @@ func startServer() error {
 		return err
 	}
 	var err error
-	server, err = newServer("config", "crd", "bases")
+	server, err = newServer(ourCRD...)
 	return err
 }
 
@@ -86,9 +86,21 @@ func newServer(folder ...string) (*envtest.Environment, error) {
 // strimziServer makes the test use an API server of its own, which has Strimzi's CustomResourceDefinition.
 func strimziServer(t *testing.T) func(*setup) {
 	t.Helper()
+	return anotherServer(t, strimziCRD...)
+}
+
+// strimziCRD and ourCRD are the folders of the CustomResourceDefinitions.
+var (
+	strimziCRD = []string{"e2e", "apitest", "testdata", "strimzi-v1-crd"}
+	ourCRD     = []string{"config", "crd", "bases"}
+)
+
+// anotherServer makes the test use an API server of its own, with the CustomResourceDefinitions of a folder of the repository.
+func anotherServer(t *testing.T, folder ...string) func(*setup) {
+	t.Helper()
 	needServer(t)
 	g := NewWithT(t)
-	env, err := newServer("e2e", "apitest", "testdata", "strimzi-v1-crd")
+	env, err := newServer(folder...)
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
 		g.Expect(env.Stop()).To(Succeed())

@@ -47,8 +47,8 @@ type Watcher struct {
 	// answer to a patch showed it.
 	drops bool
 	from  string
-	// blind means that the schema could not be read, and that this was logged.
-	blind bool
+	// blind means that the schema could not be read, and mute that the API server rejected a dry run; each was logged.
+	blind, mute bool
 	// managed means that the API server drops spec.managed, and that this was logged.
 	managed bool
 	// last is the result of the last read.
@@ -106,16 +106,57 @@ func (w *Watcher) Start(ctx context.Context) error {
 	}
 }
 
-// Look reads the published schema once.
+// Look reads the published schema once. While the clusterId counts as dropped and the schema does not say so, it asks the API server.
 func (w *Watcher) Look(ctx context.Context) {
 	found, err := w.read(ctx)
 	switch {
 	case ctx.Err() != nil:
+		return
 	case err != nil:
 		w.unread(err)
 	default:
 		w.learned(found)
 	}
+	if (err != nil || found.clusterID) && !w.KeepsClusterID() {
+		w.ask(ctx)
+	}
+}
+
+// ask finds out whether the API server keeps the clusterId again. The schema alone can't tell: after a short swap of the
+// CustomResourceDefinition that no read noticed, the same document is published as before.
+func (w *Watcher) ask(ctx context.Context) {
+	kept, err := w.wouldKeepClusterID(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && !w.mute {
+		logging.Warn(w.options.Log, "Failed to check whether the API server keeps status.clusterId again, trying again", "error", err.Error())
+	}
+	w.mute = err != nil
+	if kept {
+		w.change(true)
+	}
+}
+
+// wouldKeepClusterID asks the API server, in a dry run, whether it would store the clusterId of a KafkaTopic. If one is rejected, another
+// one is asked about the next time: a cache lists them in random order. Without any, nothing shows that the clusterId is dropped.
+func (w *Watcher) wouldKeepClusterID(ctx context.Context) (bool, error) {
+	var one v1.KafkaTopicList
+	if err := w.options.Client.List(ctx, &one, client.Limit(1), client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("find a KafkaTopic: %w", err)
+	}
+	if len(one.Items) == 0 {
+		return true, nil
+	}
+	probe := &v1.KafkaTopic{}
+	probe.Namespace, probe.Name = one.Items[0].Namespace, one.Items[0].Name
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"clusterId":"dry-run"}}`))
+	if err := w.options.Client.Status().Patch(ctx, probe, patch, client.DryRunAll); err != nil {
+		return false, fmt.Errorf("try to patch the status of KafkaTopic %s: %w", client.ObjectKeyFromObject(probe), err)
+	}
+	return probe.Status.ClusterID != "", nil
 }
 
 // published is the content of the published schema.
@@ -160,7 +201,7 @@ var (
 )
 
 // set records whether the API server keeps the clusterId, according to the document with this sum. An empty sum stands for the answer to a
-// patch, which overrules the last document until another one is published.
+// patch, which overrules the last document until another one is published, or until the answer to a dry run has the clusterId (ask).
 func (w *Watcher) set(keeps bool, sum string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,6 +211,11 @@ func (w *Watcher) set(keeps bool, sum string) {
 	if sum != "" {
 		w.from = sum
 	}
+	w.change(keeps)
+}
+
+// change records whether the API server keeps the clusterId. The caller holds the lock.
+func (w *Watcher) change(keeps bool) {
 	if w.drops != keeps {
 		return
 	}
@@ -216,7 +262,7 @@ func (o object) keeps(part, field string) bool {
 }
 
 // read reads the schema from the API server. The index names the document by its content, so read fetches it again only after a change, or
-// while it drops a field: after the CustomResourceDefinition was applied again, the index may name an earlier document for minutes (seen
+// while a field is dropped: after the CustomResourceDefinition was applied again, the index may name an earlier document for minutes (seen
 // with Kubernetes 1.36), while the document itself is the current one.
 func (w *Watcher) read(ctx context.Context) (published, error) {
 	var all index
@@ -228,9 +274,9 @@ func (w *Watcher) read(ctx context.Context) (published, error) {
 		return published{}, fmt.Errorf("the API server publishes no schema of %s", v1.GroupVersion)
 	}
 	w.mu.Lock()
-	last := w.last
+	last, drops := w.last, w.drops
 	w.mu.Unlock()
-	if last.path == at && last.clusterID && last.managed {
+	if last.path == at && last.clusterID && last.managed && !drops {
 		return last, nil
 	}
 	current, _, _ := strings.Cut(at, "?") // without the hash, which may be old

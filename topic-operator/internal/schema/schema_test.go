@@ -12,10 +12,15 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
-// apiServer stubs an API server that publishes a schema.
+// apiServer stubs an API server that publishes a schema, and answers dry runs as a client of it.
 type apiServer struct {
+	client.Client
 	mu             sync.Mutex
 	version        int
 	status, spec   string
@@ -24,6 +29,38 @@ type apiServer struct {
 	told           []bool
 	lines          []string
 	withoutTheKind bool
+	// keeps is whether it would store the clusterId of a KafkaTopic, rejects is its error instead, and empty means that there is none.
+	keeps, empty bool
+	rejects      error
+	tried        int
+}
+
+func (s *apiServer) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if !s.empty {
+		list.(*v1.KafkaTopicList).Items = []v1.KafkaTopic{{ObjectMeta: metav1.ObjectMeta{Namespace: "n", Name: "a"}}}
+	}
+	return nil
+}
+
+func (s *apiServer) Status() client.SubResourceWriter { return &statuses{s: s} }
+
+// statuses are the statuses of a stubbed API server.
+type statuses struct {
+	client.SubResourceWriter
+	s *apiServer
+}
+
+func (w *statuses) Patch(_ context.Context, o client.Object, _ client.Patch, opts ...client.SubResourcePatchOption) error {
+	var options client.SubResourcePatchOptions
+	options.ApplyOptions(opts)
+	if len(options.DryRun) == 0 {
+		return errors.New("this patch would be stored")
+	}
+	w.s.tried++
+	if w.s.keeps && w.s.rejects == nil {
+		o.(*v1.KafkaTopic).Status.ClusterID = "kept"
+	}
+	return w.s.rejects
 }
 
 func (s *apiServer) get(_ context.Context, path string) ([]byte, error) {
@@ -56,7 +93,7 @@ const (
 
 func (s *apiServer) watcher() *Watcher {
 	log := funcr.New(func(_, line string) { s.lines = append(s.lines, line) }, funcr.Options{})
-	return New(Options{Get: s.get, Interval: time.Hour, Changed: func(keeps bool) { s.told = append(s.told, keeps) }, Log: log})
+	return New(Options{Get: s.get, Client: s, Interval: time.Hour, Changed: func(keeps bool) { s.told = append(s.told, keeps) }, Log: log})
 }
 
 func TestTheSchemaIsFollowed(t *testing.T) {
@@ -101,6 +138,37 @@ func TestTheAnswerToAPatchOverrulesTheSchema(t *testing.T) {
 	g.Expect(s.told).To(Equal([]bool{false, true}))
 }
 
+// Another CustomResourceDefinition was applied and replaced between two looks: the published document is the same as before.
+func TestTheProtectionIsArmedAgainAfterASwapThatNoLookSaw(t *testing.T) {
+	for what, c := range map[string]struct{ spoil, mend func(*apiServer) }{
+		"the field is kept":     {func(*apiServer) {}, func(s *apiServer) { s.keeps = true }},
+		"no schema is readable": {func(s *apiServer) { s.err = errors.New("forbidden") }, func(s *apiServer) { s.keeps = true }},
+		"a dry run is rejected": {func(s *apiServer) { s.keeps, s.rejects = true, errors.New("a webhook") },
+			func(s *apiServer) { s.rejects = nil }},
+		"no KafkaTopic is left": {func(*apiServer) {}, func(s *apiServer) { s.empty = true }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			g := NewWithT(t)
+			s := &apiServer{}
+			w := s.watcher()
+			s.publish(oursStatus, oursSpec)
+			w.Look(t.Context())
+			w.Look(t.Context())
+			g.Expect(s.tried).To(BeZero(), "nothing is asked without a reason")
+			c.spoil(s)
+			w.DroppedClusterID()
+			w.Look(t.Context())
+			w.Look(t.Context())
+			g.Expect(w.KeepsClusterID()).To(BeFalse())
+			g.Expect(strings.Count(strings.Join(s.lines, "\n"), "Failed to check whether")).To(Equal(map[bool]int{true: 1}[s.rejects != nil]))
+			c.mend(s)
+			w.Look(t.Context())
+			g.Expect(w.KeepsClusterID()).To(BeTrue())
+			g.Expect(s.told).To(Equal([]bool{false, true}))
+		})
+	}
+}
+
 func TestASchemaThatCannotBeReadChangesNothing(t *testing.T) {
 	for what, spoil := range map[string]func(*apiServer){
 		"no answer": func(s *apiServer) { s.err = errors.New("forbidden") },
@@ -132,7 +200,7 @@ func TestTheWatcherLooksAtOnceAndWhenAPatchSaysSo(t *testing.T) {
 			looks <- struct{}{}
 		}
 		return s.get(ctx, path)
-	}, Interval: time.Hour, Changed: func(bool) {}, Log: logr.Discard()})
+	}, Client: s, Interval: time.Hour, Changed: func(bool) {}, Log: logr.Discard()})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- w.Start(ctx) }()
