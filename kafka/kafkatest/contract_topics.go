@@ -160,7 +160,7 @@ var createCases = map[string]func(*suite){
 	},
 	"one bad item harms no other": func(s *suite) {
 		good, tooMany := s.topic("good"), s.topic("rf")
-		none, negative := s.topic("none"), s.topic("negative")
+		none, negative, unplaced := s.topic("none"), s.topic("negative"), s.topic("unplaced")
 		key, null, value := s.topic("key"), s.topic("null"), s.topic("value")
 		long := s.topic(strings.Repeat("x", 250))
 		results, err := s.admin.CreateTopics(s.Context(), []kafka.NewTopic{
@@ -168,6 +168,7 @@ var createCases = map[string]func(*suite){
 			{Name: long, Partitions: 1, ReplicationFactor: 1},
 			{Name: none, Partitions: 0, ReplicationFactor: 1},
 			{Name: negative, Partitions: -5, ReplicationFactor: 1},
+			{Name: unplaced, Partitions: 1},
 			{Name: good, Partitions: 1, ReplicationFactor: 1},
 			{Name: tooMany, Partitions: 1, ReplicationFactor: 99},
 			{Name: key, Partitions: 1, ReplicationFactor: 1, Configs: map[string]*string{"no.such.key": ptr("1")}},
@@ -179,12 +180,13 @@ var createCases = map[string]func(*suite){
 		for name, want := range map[string]string{
 			"contract bad name!": "InvalidTopicException", long: "InvalidTopicException",
 			none: "InvalidPartitionsException", negative: "InvalidPartitionsException", tooMany: "InvalidReplicationFactorException",
+			unplaced: "InvalidReplicationFactorException",
 			key: "InvalidConfigurationException", null: "InvalidConfigurationException", value: "InvalidConfigurationException",
 		} {
 			s.refused(name, results[name].Err, kafka.ClassInvalid, want)
 		}
-		if len(results) != 9 {
-			s.Errorf("got %d results for 9 topics", len(results))
+		if len(results) != 10 {
+			s.Errorf("got %d results for 10 topics", len(results))
 		}
 	},
 	"validateOnly creates nothing": func(s *suite) {

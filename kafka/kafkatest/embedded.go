@@ -40,6 +40,8 @@ type Options struct {
 	DefaultPartitions int
 	// NoForwarding makes brokers refuse what only the controller can do (NOT_CONTROLLER), as they did before KRaft.
 	NoForwarding bool
+	// PolicyThrows reports whether the cluster's CreateTopicPolicy throws on a topic: the whole request fails, as up to Kafka 4.1.
+	PolicyThrows func(kafka.NewTopic) bool
 }
 
 // User is a user of an embedded cluster.

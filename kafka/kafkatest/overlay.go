@@ -86,6 +86,9 @@ func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Res
 		return failure(withTopics(req, all), kafka.CodePolicyViolation,
 			rules.TooManyPartitions().Error()[len("PolicyViolationException: "):], 0), nil
 	}
+	if s.policyThrows(req.Topics) {
+		return failure(withTopics(req, all), kafka.CodeUnknownServer, "", 0), nil
+	}
 	if len(req.Topics) > 0 {
 		answer, err := s.ask(c, req)
 		if err != nil {
@@ -103,6 +106,14 @@ func (s *session) createTopics(c *call, req *kmsg.CreateTopicsRequest) (kmsg.Res
 		}
 	}
 	return resp, nil
+}
+
+// policyThrows reports whether the CreateTopicPolicy throws on one of the topics. Kafka asks it about none that exist.
+func (s *session) policyThrows(topics []kmsg.CreateTopicsRequestTopic) bool {
+	throws := s.cluster.options.PolicyThrows
+	return throws != nil && slices.ContainsFunc(topics, func(t kmsg.CreateTopicsRequestTopic) bool {
+		return s.cluster.fake.TopicInfo(t.Topic) == nil && throws(newTopic(t))
+	})
 }
 
 // completeCreate stores the configuration of created topics, and completes the error messages of existing ones.

@@ -15,7 +15,7 @@ import (
 // read its configuration; that is Kafka's rule.
 func (a *Admin) CreateTopics(ctx context.Context, topics []kafka.NewTopic, validateOnly bool) (map[string]kafka.CreateResult, error) {
 	b := batch[string, kafka.NewTopic, kafka.CreateResult]{
-		name: "CreateTopics", repeat: once, mutation: true, maxItems: maxChanges, maxWeight: maxRecords,
+		name: "CreateTopics", repeat: once, mutation: true, thrown: true, maxItems: maxChanges, maxWeight: maxRecords,
 		key:    func(t kafka.NewTopic) string { return t.Name },
 		weight: recordsOf,
 		text:   textOf,

@@ -513,6 +513,54 @@ func TestABatchThatIsTooLargeIsHalved(t *testing.T) {
 	}
 }
 
+// A broker of Kafka 3.9 to 4.1, whose CreateTopicPolicy throws on some topics.
+func TestATopicOnWhichAPolicyThrowsHarmsNoOther(t *testing.T) {
+	const good = 20
+	for bad, requests := range map[int]int{0: 1, 1: 1 + good + 1, 3: 1 + good + 3} {
+		t.Run(fmt.Sprint(bad), func(t *testing.T) {
+			e := embed(t, kafkatest.Options{PolicyThrows: func(t kafka.NewTopic) bool { return strings.HasPrefix(t.Name, "bad") }})
+			a := connect(t, quick(e))
+			topics := make([]kafka.NewTopic, 0, good+bad)
+			for i := range good {
+				topics = append(topics, kafka.NewTopic{Name: fmt.Sprint("good", i), Partitions: 1, ReplicationFactor: 1})
+			}
+			for i := range bad {
+				topics = append(topics, kafka.NewTopic{Name: fmt.Sprint("bad", i), Partitions: 1, ReplicationFactor: 1})
+			}
+			sent := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}})
+			results, err := a.CreateTopics(within(t, patience), topics, false)
+			if err != nil || len(results) != len(topics) || sent.Hits() != requests {
+				t.Errorf("%d requests, want %d: %d results, %v", sent.Hits(), requests, len(results), err)
+			}
+			for name, r := range results {
+				if strings.HasPrefix(name, "good") != (r.Err == nil) {
+					t.Errorf("%s: %v", name, r.Err)
+				}
+			}
+		})
+	}
+}
+
+// Each request on which the policy throws costs Kafka an election of its controller.
+func TestAPolicyThatThrowsOnEachTopicIsNotAskedAboutAll(t *testing.T) {
+	e := embed(t, kafkatest.Options{PolicyThrows: func(kafka.NewTopic) bool { return true }})
+	a := connect(t, quick(e))
+	topics := make([]kafka.NewTopic, 100)
+	for i := range topics {
+		topics[i] = kafka.NewTopic{Name: fmt.Sprint("bad", i), Partitions: 1, ReplicationFactor: 1}
+	}
+	sent := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}})
+	results, err := a.CreateTopics(within(t, patience), topics, false)
+	if err != nil || sent.Hits() != 9 {
+		t.Errorf("%d requests: %v", sent.Hits(), err)
+	}
+	for _, topic := range topics {
+		if r := results[topic.Name]; r.Err == nil || !strings.HasPrefix(r.Err.Error(), "UnknownServerException: ") {
+			t.Errorf("%s: %v", topic.Name, r.Err)
+		}
+	}
+}
+
 func TestCloseEndsCalls(t *testing.T) {
 	noLeaks(t)
 	e := embed(t, kafkatest.Options{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -24,14 +25,18 @@ const (
 	// longText is the size of texts from which an item gets a request of its own, after all others: a broker that can't process them drops
 	// the connection, with everything in the request.
 	longText = 8 * 1024
+	// maxThrown is how many items of one request the controller may fail to process one by one, until the others are left for later.
+	maxThrown = 8
 )
 
 // batch describes a request with many items of type I, each of which has its own answer R. K identifies an item.
 type batch[K comparable, I, R any] struct {
-	name      string
-	repeat    repeat
-	mutation  bool
-	leader    bool
+	name     string
+	repeat   repeat
+	mutation bool
+	leader   bool
+	// thrown means that an item which the controller can't process may fail the others of its request with it.
+	thrown    bool
 	maxItems  int
 	maxWeight int // zero for reads: unlimited
 
@@ -244,7 +249,29 @@ func (b *batch[K, I, R]) part(ctx context.Context, r *router, items []I, out map
 		_, err2 := b.part(ctx, r, items[half:], out)
 		return true, errors.Join(err1, err2)
 	}
+	if b.thrown && len(items) > 1 && b.all(items, out, isThrown) {
+		return true, b.alone(ctx, r, items, out)
+	}
 	return sent, nil
+}
+
+// alone sends each item in a request of its own, after the controller failed to process all of them: up to Kafka 4.1, a CreateTopicPolicy
+// that throws fails the whole request. Each such request makes the controller resign, so that halves would cost more elections, and the
+// rest keeps its answer after maxThrown of them. The order is random, so that the rest is not always the same.
+func (b *batch[K, I, R]) alone(ctx context.Context, r *router, items []I, out map[K]R) error {
+	thrown := 0
+	for _, i := range rand.Perm(len(items)) {
+		if _, err := b.part(ctx, r, items[i:i+1], out); err != nil {
+			return err
+		}
+		if b.all(items[i:i+1], out, isThrown) {
+			thrown++
+		}
+		if thrown == maxThrown {
+			return nil
+		}
+	}
+	return nil
 }
 
 func (b *batch[K, I, R]) keys(items []I) []K {
@@ -288,17 +315,22 @@ func (b *batch[K, I, R]) accept(items []I, answers, out map[K]R) []I {
 // tooLarge reports whether the controller rejected all items because there were too many. A policy may use the same code, so it checks the
 // text.
 func (b *batch[K, I, R]) tooLarge(items []I, out map[K]R) bool {
-	if !b.changes() || len(items) < 2 {
-		return false
-	}
+	return b.changes() && len(items) > 1 && b.all(items, out, isTooLarge)
+}
+
+// all reports whether the answers to all items are errors of a kind.
+func (b *batch[K, I, R]) all(items []I, out map[K]R, kind func(*kafka.Error) bool) bool {
 	for _, item := range items {
 		var err *kafka.Error
-		if !errors.As(b.reason(out[b.key(item)]), &err) || !isTooLarge(err) {
+		if !errors.As(b.reason(out[b.key(item)]), &err) || !kind(err) {
 			return false
 		}
 	}
 	return true
 }
+
+// isThrown reports whether the controller failed to process a request.
+func isThrown(err *kafka.Error) bool { return err.Code == kafka.CodeUnknownServer }
 
 // isTooLarge detects the controller's messages: "Excessively large number of partitions per request." (ReplicationControlManager), "Unable
 // to perform excessively large batch operation." (ReplicationControlManager, ConfigurationControlManager), and "Attempted to atomically

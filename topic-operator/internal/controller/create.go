@@ -80,11 +80,16 @@ func (r *Reconciler) asKafkaCreates(ctx context.Context, desired topic.Desired) 
 }
 
 // rejected returns the verdict on a topic that Kafka rejected. While Kafka starts, its brokers register one after the other, so too many
-// replicas count as a temporary failure at first.
+// replicas count as a temporary failure at first. What the controller can't process, because a CreateTopicPolicy throws on it, may cost
+// Kafka an election of its controller at each attempt, and all others of its request another one: it waits for the timer, at a moment that
+// all such topics share.
 func (r *Reconciler) rejected(p *pass, err error) verdict {
 	v := r.failed(p, nil, err)
 	if v.outcome != nil && hasCode(err, kafka.CodeInvalidReplicationFactor) && r.memory.shortFor(p.kt.UID) < r.options.Interval {
 		v.then, v.outcome.Stalled = retried, false
+	}
+	if v.outcome != nil && hasCode(err, kafka.CodeUnknownServer) {
+		v.then, v.slot = timed, "UnknownServerException"
 	}
 	return v
 }

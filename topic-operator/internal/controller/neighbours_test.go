@@ -11,8 +11,11 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
+	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
 )
 
 // The faults of the model are planted in single calls. These need batches, or a Kafka without a request.
@@ -123,4 +126,55 @@ func TestAConfigurationThatKafkaDoesNotShowIsReported(t *testing.T) {
 			w.Expect(w.exists("a")).To(BeFalse(), "a deletion needs no configuration")
 		})
 	}
+}
+
+// throwing starts a Kafka 3.9 to 4.1 whose CreateTopicPolicy throws on some topics, and connects to it.
+func (w *world) throwing(on func(kafka.NewTopic) bool) (*kafkatest.Embedded, *saramakafka.Admin) {
+	w.t.Helper()
+	e, err := kafkatest.StartEmbedded(kafkatest.Options{PolicyThrows: on})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.t.Cleanup(e.Close)
+	admin, err := saramakafka.New(kafka.Config{Bootstrap: e.Bootstrap()})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.t.Cleanup(admin.Close)
+	return e, admin
+}
+
+// The CreateTopicPolicy reads a setting that one topic does not have.
+func TestATopicOnWhichAPolicyThrowsHarmsOnlyItself(t *testing.T) {
+	w := newWorld(t)
+	e, admin := w.throwing(func(t kafka.NewTopic) bool { return t.Configs["retention.ms"] == nil })
+	w.batched(admin, time.Minute)
+	w.create("bad")
+	w.create("good", config("retention.ms", `1000`))
+	w.together("bad", "good")
+	w.Expect(w.get("good")).To(beReady())
+	w.Expect(w.get("bad")).To(haveCondition(HavePrefix("Ready=False KafkaError: UnknownServerException: ")))
+
+	w.batched(admin, time.Millisecond)
+	sent := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}})
+	slot := schedule.Next("UnknownServerException", interval, w.clock.now())
+	for n := range 5 {
+		w.Expect(w.pass("bad").RequeueAfter).To(Equal(slot), "each attempt may cost Kafka an election")
+		w.Expect(sent.Hits()).To(Equal(n + 1))
+	}
+}
+
+// The topic of a deleted KafkaTopic is gone, and the policy throws on each topic: the controller is asked nothing about which it asks the
+// policy.
+func TestAPolicyThatThrowsHoldsUpNoDeletion(t *testing.T) {
+	w := newWorld(t)
+	throws := false
+	_, admin := w.throwing(func(kafka.NewTopic) bool { return throws })
+	w.batched(admin, time.Millisecond)
+	w.ready("a")
+	id, err := kafka.ParseTopicID(w.get("a").Status.TopicID)
+	w.Expect(err).NotTo(HaveOccurred())
+	_, err = admin.DeleteTopics(t.Context(), []kafka.TopicID{id})
+	w.Expect(err).NotTo(HaveOccurred())
+	throws = true
+	w.restart()
+	w.delete("a")
+	w.pass("a")
+	w.Expect(w.exists("a")).To(BeFalse())
 }

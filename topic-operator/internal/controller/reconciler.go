@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -265,7 +266,7 @@ func (r *Reconciler) next(p *pass, v verdict) reconcile.Result {
 		return reconcile.Result{RequeueAfter: r.memory.failed(p.key), Priority: &low}
 	}
 	r.memory.succeeded(p.key)
-	timer := schedule.Next(p.key.String(), r.options.Interval, r.options.Now())
+	timer := schedule.Next(cmp.Or(v.slot, p.key.String()), r.options.Interval, r.options.Now())
 	switch v.then {
 	case over:
 		return reconcile.Result{}

@@ -18,8 +18,9 @@ type verdict struct {
 	then followUp
 	// after is how long an object that is reconciled soon waits.
 	after time.Duration
-	// postpone is added to the time of the timed pass.
+	// postpone is added to the time of the timed pass. slot, if set, replaces the object's key, which determines that time.
 	postpone time.Duration
+	slot     string
 	// quiet is how long a failure that is retried may last before the status shows it.
 	quiet time.Duration
 	// outcome is for the status, the log and the metrics; nil leaves the status alone.
