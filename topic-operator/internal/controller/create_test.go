@@ -109,8 +109,8 @@ func TestABrokerThatIsBehindTheControllerIsAskedAgainSoon(t *testing.T) {
 	w.create("a", partitions(2))
 	w.kafka.lag()
 	id := w.kafka.put("a", 2, 1, nil)
-	for range 3 {
-		w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	for n := range 3 {
+		w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry << n))
 		w.Expect(w.kafka.took()).To(Equal([]string{"describe a", "create a", "describe a"}))
 	}
 	w.Expect(w.requests.took()).To(Equal([]string{"PATCH a"}), "only the finalizer: there is nothing to tell yet")

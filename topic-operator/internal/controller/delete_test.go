@@ -277,8 +277,8 @@ func TestATopicIsMadeAgainOnlyWhenBrokersHaveForgottenTheOldOne(t *testing.T) {
 	w.pass("a")
 	w.create("a", partitions(2))
 	w.forget()
-	for range 3 {
-		w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+	for n := range 3 {
+		w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry << n))
 	}
 	w.Expect(w.kafka.took()).To(HaveEach("describe a"))
 	w.Expect(w.get("a")).To(claim("", ""))

@@ -2,12 +2,14 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 )
 
 // Two quick changes, of which the second reverts the first: a lagging broker reports the state that the second one asks for, so that the
@@ -135,4 +137,52 @@ func TestABrokerThatLagsForLongIsNoFailureAtFirst(t *testing.T) {
 	w.clock.step(settle)
 	w.pass("a")
 	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "InvalidPartitionsException: no"))
+}
+
+// A broker that no longer applies the metadata, as after an error of its publisher, and to which the client sticks.
+func TestABrokerThatNeverShowsTheTopicIsReported(t *testing.T) {
+	w := newWorld(t)
+	cluster := kafkamemory.New(kafkamemory.Options{})
+	w.batched(cluster.Client("User:operator", nil), time.Millisecond)
+	before := cluster.Snapshot()
+	w.ready("b")
+	w.create("a")
+	_, err := cluster.Client("User:else", nil).CreateTopics(t.Context(),
+		[]kafka.NewTopic{{Name: "a", Partitions: 1, ReplicationFactor: 1}}, false)
+	w.Expect(err).NotTo(HaveOccurred())
+	cluster.Lag(before)
+
+	passes := func(name string) {
+		w.t.Helper()
+		want := firstRetry
+		for range 7 {
+			w.Expect(w.pass(name).RequeueAfter).To(Equal(want))
+			w.clock.step(want)
+			want = min(2*want, lastRetry)
+		}
+	}
+	passes("a")
+	w.Expect(w.logged.took()).To(BeEmpty(), "most brokers catch up")
+	w.Expect(w.get("a").Status.Conditions).To(BeEmpty())
+	w.pass("a")
+	w.clock.step(lastRetry)
+	w.pass("a")
+	w.Expect(w.get("a")).To(haveConditions("Ready=False KafkaError: the Kafka controller has another state of topic 'a' than the broker that " +
+		"answers, which does not show it. If this lasts, look at the brokers' metric metadata-apply-error-count, and restart the one that lags " +
+		"behind"))
+	w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("which does not show it")))
+	w.Expect(w.count("strimzi_reconciliations_failed_total")).To(BeEquivalentTo(9))
+
+	w.restart() // or the topic counts as created for it a moment ago
+	w.delete("b")
+	passes("b")
+	w.clock.step(patience)
+	w.pass("b")
+	w.Expect(w.get("b")).To(haveCondition(HavePrefix("Ready=False KafkaError: Deletion failed: the Kafka controller has another state")))
+
+	cluster.Lag(nil)
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+	w.pass("b")
+	w.Expect(w.exists("b")).To(BeFalse())
 }

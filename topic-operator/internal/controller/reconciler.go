@@ -178,7 +178,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 	case ownership.Confirm:
 		return r.confirm(ctx, p), nil
 	case ownership.Wait:
-		return verdict{then: soon, after: firstRetry}, nil
+		return r.wait(p), nil
 	case ownership.Create:
 		return r.create(ctx, p, d)
 	case ownership.Align:

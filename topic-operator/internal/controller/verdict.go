@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/ownership"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -73,6 +74,27 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	if slices.ContainsFunc(errs, passesBy) {
 		v.then = retried
 	}
+	return v
+}
+
+// wait returns the verdict of a pass that learned nothing, because the broker that answers lags behind the controller. Most catch up in a
+// moment. One that does not, because it no longer applies the metadata, is reported after a while.
+func (r *Reconciler) wait(p *pass) verdict {
+	v := verdict{then: retried}
+	if r.memory.failingFor(p.key) < patience {
+		return v
+	}
+	prefix, shows := "", "does not show it"
+	if p.deleting() {
+		prefix = "Deletion failed: "
+	}
+	if p.facts.Observed.View == ownership.Present {
+		shows = "shows one that was deleted"
+	}
+	o := topic.Failure(v1.ReasonKafkaError, "%sthe Kafka controller has another state of topic '%s' than the broker that answers, which %s. "+
+		"If this lasts, look at the brokers' metric metadata-apply-error-count, and restart the one that lags behind", prefix,
+		p.facts.Object.Topic(), shows)
+	v.outcome = &o
 	return v
 }
 
