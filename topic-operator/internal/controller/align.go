@@ -73,7 +73,7 @@ func (r *Reconciler) notAligned(ctx context.Context, p *pass, claim *topic.Claim
 func (r *Reconciler) readMoves(ctx context.Context, p *pass, name string) (moved bool, err error) {
 	if p.actual.NeedsReassignments(p.desired) {
 		if p.actual.Reassignments, err = r.kafka.Reassignments(ctx, name); err != nil {
-			return false, err
+			return false, p.actual.UnreadReassignments(p.desired, err)
 		}
 	}
 	return r.memory.movedLately(p.kt.UID, p.actual.MayHaveMoved(p.desired)) && p.wasReady, nil

@@ -266,5 +266,7 @@ func TestWithoutReassignmentsEverythingElseIsChanged(t *testing.T) {
 	w.pass("a")
 	w.Expect(w.kafka.partitions("a")).To(Equal(3))
 	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1"}))
-	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "ClusterAuthorizationException: Cluster authorization failed."))
+	w.Expect(w.get("a")).To(failWith(v1.ReasonKafkaError, "ClusterAuthorizationException: Cluster authorization failed. "+
+		"(spec.replicas is 2, and partition 0 has 1 replicas; the operator does not change that, and whether it is being changed is unknown: "+
+		"grant the operator Describe on the cluster, or set spec.replicas to that number)"))
 }

@@ -1,6 +1,7 @@
 package topic
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
@@ -17,6 +18,19 @@ type Actual struct {
 // NeedsReassignments reports whether the replication factor seems to differ from the desired one, so that the ongoing reassignments have to
 // be read first.
 func (a Actual) NeedsReassignments(d Desired) bool { return len(a.differingReplicas(d)) > 0 }
+
+// UnreadReassignments explains Kafka's refusal to tell the reassignments of a topic whose replication factor seems to differ.
+func (a Actual) UnreadReassignments(d Desired, err error) error {
+	help := "grant the operator Describe on the cluster, or set spec.replicas to that number"
+	if class := kafka.ClassOf(err); class == kafka.ClassUnsupported {
+		help = "this Kafka does not tell; set spec.replicas to that number"
+	} else if class != kafka.ClassForbidden {
+		return err
+	}
+	differing := a.differingReplicas(d)
+	return fmt.Errorf("%w (spec.replicas is %d, and partition %d has %d replicas; the operator does not change that, and whether it is being "+
+		"changed is unknown: %s)", err, d.Replicas, differing[0], a.replicas(differing[0]), help)
+}
 
 // MayHaveMoved reports whether the replication factor of a partition differs from the desired one without an ongoing reassignment: one may
 // have ended after the topic was read, and a broker may still show the previous state.
