@@ -111,7 +111,10 @@ func (r *Reconciler) notCreated(ctx context.Context, p *pass, err error) (verdic
 }
 
 func (r *Reconciler) reportCreated(p *pass, desired topic.Desired, made kafka.CreateResult) {
-	shape := fmt.Sprintf(" with %d partitions and replication factor %d", made.Partitions, made.ReplicationFactor)
+	shape := "" // Kafka tells it only with the right to read the topic's configuration
+	if made.Partitions >= 0 {
+		shape = fmt.Sprintf(" with %d partitions and replication factor %d", made.Partitions, made.ReplicationFactor)
+	}
 	if p.kt.Status.TopicID != "" {
 		logging.Warn(p.log, "Recreated a topic that was deleted outside of Kubernetes", "topic", desired.Name, "oldTopicId",
 			p.kt.Status.TopicID, "topicId", made.ID.String())

@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/topic"
 )
 
@@ -246,4 +247,21 @@ func TestKeysThatMayNotBeAlteredAreCreatedAndWarnedOf(t *testing.T) {
 	w.pass("a")
 	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"retention.ms": "2", "cleanup.policy": "compact"}))
 	w.Expect(w.sink.took()).NotTo(ContainElement(ContainSubstring("InvalidConfig")), "the warning was given before")
+}
+
+// shapeless is a Kafka that does not tell what it created, as without the right to read the configuration.
+type shapeless struct{ Kafka }
+
+func (k shapeless) Create(ctx context.Context, t kafka.NewTopic, allowed executor.Check) (kafka.CreateResult, error) {
+	made, err := k.Kafka.Create(ctx, t, allowed)
+	made.Partitions, made.ReplicationFactor = -1, -1
+	return made, err
+}
+
+func TestAShapeThatKafkaDoesNotTellIsNotTold(t *testing.T) {
+	w := newWorld(t)
+	w.r.kafka = shapeless{w.r.kafka}
+	w.create("a")
+	w.pass("a")
+	w.Expect(w.sink.took()).To(Equal([]string{"Normal Created: Created topic 'a'"}))
 }
