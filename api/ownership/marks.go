@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // The marks of an object.
@@ -16,6 +17,9 @@ const (
 	MarkTerm = "strimzi.io/owner-term"
 	// MarkSelf is an annotation: <kind>/<namespace>/<name> of the object itself, which tells a copy from it.
 	MarkSelf = "strimzi.io/owner-self"
+	// MarkCentral is an annotation of what outlives its owner: the uid of the holder's cluster, in clear. A term has only a hash of the
+	// holder, which tells nothing once the holder is gone.
+	MarkCentral = "strimzi.io/owner-central"
 )
 
 // Self is the value of MarkSelf for an object. The namespace is empty for one without.
@@ -31,6 +35,11 @@ func Mark(o metav1.Object, kind string, owner Owner) {
 // MarkName adds the mark of its own name to an object of a kind: where an owner reference tells the owner, a copy has that, too.
 func MarkName(o metav1.Object, kind string) {
 	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{MarkSelf: Self(kind, o.GetNamespace(), o.GetName())}))
+}
+
+// MarkCluster adds the mark of the holder's cluster to an object.
+func MarkCluster(o metav1.Object, cluster types.UID) {
+	o.SetAnnotations(with(o.GetAnnotations(), map[string]string{MarkCentral: string(cluster)}))
 }
 
 // Original reports whether an object carries the mark of its own kind, namespace and name: it was created under this identity,

@@ -76,6 +76,9 @@ type Applier struct {
 	// Owner marks written objects, and decides which may be written, in a Kubernetes cluster that other central clusters may also write to.
 	// UID is then that of the anchor there. Nil in the Kubernetes cluster of the Kafka object, where its uid is sufficient.
 	Owner *ownership.Owner
+	// Central is the uid of the central cluster, which claims in other Kubernetes clusters name, because they outlive their owner. Empty in
+	// the Kubernetes cluster of the Kafka object, where no claim of this Kafka names one.
+	Central types.UID
 	// Orphan has Delete keep what an object owns.
 	Orphan bool
 }
@@ -87,6 +90,9 @@ func (a *Applier) Owns(o client.Object) bool { return a.WhyForeign(o) == "" }
 func (a *Applier) WhyForeign(o client.Object) string {
 	if a.is(o, ownership.Copy) {
 		return copied(o)
+	}
+	if central := a.otherCentral(o); central != "" {
+		return fmt.Sprintf("it is a volume of a Kafka with another central cluster, whose namespace kube-system has the uid %s", central)
 	}
 	if a.Owner != nil {
 		if d := a.decide(o); !a.permits(d, o) && !a.survives(o) {
@@ -106,6 +112,14 @@ func (a *Applier) WhyForeign(o client.Object) string {
 		return ""
 	}
 	return "its owner references do not name it"
+}
+
+// otherCentral returns the central cluster that an object names, "" if it names none or this one.
+func (a *Applier) otherCentral(o client.Object) types.UID {
+	if central := types.UID(o.GetAnnotations()[ownership.MarkCentral]); central != a.Central {
+		return central
+	}
+	return ""
 }
 
 // is asks something about an object of which its kind must be known.
@@ -182,8 +196,10 @@ func (a *Applier) survives(o client.Object) bool {
 	}
 	switch o.(type) {
 	case *corev1.PersistentVolumeClaim:
-		if a.Owner != nil && (o.GetAnnotations()[ownership.MarkID] == "" || len(o.GetOwnerReferences()) > 0) {
-			return false // a Kafka of this name that lives there may have it
+		marks := o.GetAnnotations()
+		unmarked := marks[ownership.MarkID] == "" && marks[ownership.MarkCentral] == ""
+		if a.otherCentral(o) != "" || a.Owner != nil && (unmarked || len(o.GetOwnerReferences()) > 0) {
+			return false // a Kafka of this name that lives there, or that has another central cluster, may have it
 		}
 		return a.ClusterID != "" && o.GetAnnotations()[model.AnnotationClusterID] == a.ClusterID
 	case *corev1.Secret:
@@ -200,6 +216,9 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	}
 	if a.Owner != nil {
 		ownership.Mark(u, u.GetKind(), *a.Owner)
+		if u.GetKind() == "PersistentVolumeClaim" && a.Central != "" {
+			ownership.MarkCluster(u, a.Central)
+		}
 	} else {
 		ownership.MarkName(u, u.GetKind())
 	}
@@ -334,6 +353,9 @@ func (a *Applier) advice(wanted *unstructured.Unstructured, live client.Object) 
 
 // adviceOnVolume is advice for a volume.
 func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.Object) string {
+	if a.otherCentral(live) != "" {
+		return fmt.Sprintf("It may have data: if somebody needs it, %s. If that is data of this Kafka, %s", otherwise, HowToTake(a.Central))
+	}
 	if a.Owner != nil || len(live.GetOwnerReferences()) > 0 || ownership.Copy(live, wanted.GetKind()) {
 		return "It may have data: if somebody needs it, " + otherwise
 	}
@@ -341,6 +363,15 @@ func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.
 		"annotation %s with the cluster.id in meta.properties of its data, which must be .status.clusterId of the Kafka (%s). Otherwise, %s",
 		v1.LabelCluster, a.Kafka, core.LabelPoolName, wanted.GetLabels()[core.LabelPoolName], core.LabelManagedBy, model.ManagedBy,
 		model.AnnotationClusterID, a.ClusterID, otherwise)
+}
+
+// HowToTake says how a user gives a Kafka a volume that was another central cluster's. central is the Kafka's, and empty for a Kubernetes
+// cluster that is not another one to it.
+func HowToTake(central types.UID) string {
+	if central == "" {
+		return fmt.Sprintf("remove the annotations %s and %s from each of them", ownership.MarkCentral, ownership.MarkID)
+	}
+	return fmt.Sprintf("annotate each of them %s: %s", ownership.MarkCentral, central)
 }
 
 // keepImmutable keeps the immutable fields of a claim, and does nothing with other objects. What a claim keeps is no difference, or it

@@ -421,6 +421,36 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 	}
 }
 
+// TestVolumesElsewhereNameTheirCentralCluster checks of whom a claim in another Kubernetes cluster is that outlived its owner.
+func TestVolumesElsewhereNameTheirCentralCluster(t *testing.T) {
+	owner := &ownership.Owner{ID: "new", Epoch: 1, Holder: ownership.Holder{Central: "c", Cluster: "us", Object: "kafka-uid"}}
+	elsewhere := &Applier{Kafka: "my-cluster", UID: "anchor-uid", ClusterID: "id", Client: typed{}, Owner: owner, Central: "us"}
+	home := &Applier{Kafka: "my-cluster", UID: "kafka-uid", ClusterID: "id", Client: typed{}}
+	for name, c := range map[string]struct {
+		id, central         string
+		elsewhere, survives bool
+	}{
+		"elsewhere, of this central cluster":                     {"old", "us", true, true},
+		"elsewhere, of this one, and the id was lost":            {"", "us", true, true},
+		"elsewhere, of another central cluster":                  {"old", "them", true, false},
+		"elsewhere, of another one, under this owner's id":       {"new", "them", true, false},
+		"elsewhere, made by an earlier version":                  {"old", "", true, true},
+		"elsewhere, of a Kafka that lives there":                 {"", "", true, false},
+		"at home":                                                {"", "", false, true},
+		"at home, of a central cluster to which it is elsewhere": {"old", "them", false, false},
+	} {
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "name",
+			Labels: map[string]string{v1.LabelCluster: "my-cluster", "app.kubernetes.io/managed-by": FieldManager},
+			Annotations: map[string]string{"kafka-operators.io/cluster-id": "id", ownership.MarkID: c.id, ownership.MarkCentral: c.central,
+				ownership.MarkTerm: "1.0123456789abcdef"}}}
+		a := home
+		if c.elsewhere {
+			a = elsewhere
+		}
+		NewWithT(t).Expect(a.Owns(claim)).To(Equal(c.survives), name)
+	}
+}
+
 // TestWhatAClaimKeepsIsNoDifference applies a claim that is larger than wanted, and of another class: only what can be changed is applied,
 // once.
 func TestWhatAClaimKeepsIsNoDifference(t *testing.T) {

@@ -192,8 +192,13 @@ func (p *pass) checkHome() error {
 // it. An anchor there would keep that operator from it, and what is made there would have the names of what it made.
 func (p *pass) checkNamesakes() error {
 	for _, s := range p.sites {
-		wanted := func(pool *v1.KafkaNodePool) bool { return p.target(pool) == s.cluster }
-		if s.cluster == topology.Home || s.anchor != nil || !slices.ContainsFunc(slices.Collect(maps.Values(p.pools)), wanted) {
+		if !p.begins(s) {
+			continue
+		}
+		if err := p.checkOthersVolumes(s); err != nil {
+			return err
+		}
+		if s.cluster == topology.Home {
 			continue
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(s.facts.Objects), facts.Key.Compare) {

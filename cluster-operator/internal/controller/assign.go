@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
@@ -44,6 +45,11 @@ func (p *pass) assignment() topology.Input {
 	}
 	for _, s := range p.sites {
 		in.Volumes = append(in.Volumes, p.volumes(s)...)
+		for _, claim := range p.others[s.cluster] {
+			if id, ok := core.NodeID(claim.Name); ok {
+				in.Reserved = append(in.Reserved, id)
+			}
+		}
 	}
 	for id := range p.away {
 		in.Away = append(in.Away, id)

@@ -31,6 +31,7 @@ const (
 	faultOldAnchors      = "the API servers tell what the anchors were"
 	faultNoTraces        = "nobody looks for nodes elsewhere of a Kafka that says nothing of them"
 	faultUpToDate        = "pods seem to be made from what StrimziPodSets list"
+	faultOneCentral      = "volumes seem to be of the central cluster that reads them"
 )
 
 // central is a Kubernetes cluster with a Kafka object and the operators that reconcile it. It records the facts about the Kafka that the
@@ -141,6 +142,9 @@ func (l *link) seen(all objects) objects {
 	if l.h.fault == faultUpToDate {
 		return withRevisions(l.h.t, all)
 	}
+	if l.h.fault == faultOneCentral {
+		return withCentral(all, l.op.server.id)
+	}
 	kafka := l.op.kafka()
 	if l.h.fault != faultNoTraces || kafka == nil || kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0 {
 		return all
@@ -148,6 +152,19 @@ func (l *link) seen(all objects) objects {
 	all = maps.Clone(all)
 	delete(all, anchorKey)
 	delete(all, facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")})
+	return all
+}
+
+// withCentral returns objects in which all claims that name a central cluster name that one.
+func withCentral(all objects, id string) objects {
+	all = maps.Clone(all)
+	for key, o := range all {
+		if of := o.GetAnnotations()[ownership.MarkCentral]; key.Kind == "PersistentVolumeClaim" && of != "" && of != id {
+			changed := copied(o.Object)
+			changed.SetAnnotations(with(changed.GetAnnotations(), ownership.MarkCentral, id))
+			all[key] = &stored{changed, o.applied}
+		}
+	}
 	return all
 }
 
@@ -227,6 +244,8 @@ type stretched struct {
 	fault string
 	// targets maps each pool to the Kubernetes cluster that it was created for.
 	targets map[string]string
+	// makers are the central clusters whose operators made claims, by the uids of these.
+	makers map[types.UID]*central
 }
 
 func (h *stretched) central(id string, scheme *apiServer) *central {
@@ -246,7 +265,7 @@ func (h *stretched) central(id string, scheme *apiServer) *central {
 
 // newStretched creates the Kubernetes clusters, with a second central one for the rival.
 func newStretched(h *history) *stretched {
-	s := &stretched{history: h, targets: map[string]string{}}
+	s := &stretched{history: h, targets: map[string]string{}, makers: map[types.UID]*central{}}
 	h.target = func(pool string) string {
 		if s.targets[pool] == "" {
 			s.targets[pool] = s.one("central", "east", "west")

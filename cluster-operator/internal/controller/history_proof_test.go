@@ -66,7 +66,7 @@ func proveHistories(t *testing.T, name string, few, many, steps int, play func(t
 func TestStretchedHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 100, 40
 	// By fault, the seed to begin with: one that finds it soon, until what histories do changes.
-	faults := map[string]int64{faultNoPreconditions: 6, faultNoTraces: 4}
+	faults := map[string]int64{faultNoPreconditions: 6, faultNoTraces: 4, faultOneCentral: 37}
 	if os.Getenv("PROVE") == "full" {
 		faults[faultNoIdentity] = 40
 	}

@@ -302,7 +302,7 @@ func (h *stretched) mishap() string {
 		key := ours[h.rand.Intn(len(ours))]
 		o := copied(s.objects[key].Object)
 		annotations := maps.Clone(o.GetAnnotations())
-		delete(annotations, h.one(ownership.MarkID, ownership.MarkTerm, ownership.MarkSelf))
+		delete(annotations, h.one(ownership.MarkID, ownership.MarkTerm, ownership.MarkSelf, ownership.MarkCentral))
 		o.SetAnnotations(annotations)
 		h.must(s.client().Update(h.t.Context(), o))
 		return fmt.Sprintf("%s %s in %s loses marks", key.Kind, key.Name, s.id)

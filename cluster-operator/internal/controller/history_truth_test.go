@@ -48,6 +48,9 @@ func (c *central) marked(o client.Object, kind string) bool {
 
 // owns reports whether an object provably belongs to the Kafka of a central cluster.
 func (h *stretched) owns(c *central, s *apiServer, key facts.Key, o client.Object) bool {
+	if maker := h.makers[o.GetUID()]; maker != nil && maker != c {
+		return false // whatever its annotations name by now
+	}
 	if s == c.server {
 		switch key.Kind {
 		case "Kafka", "KafkaNodePool":
@@ -152,6 +155,9 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	h.t.Helper()
 	c := h.acting.central
 	who := h.acting.name
+	if before == nil && key.Kind == "PersistentVolumeClaim" {
+		h.makers[after.GetUID()] = c
+	}
 	goes := after == nil || before != nil && after.GetDeletionTimestamp() != nil && before.GetDeletionTimestamp() == nil
 	finalized := before != nil && before.GetDeletionTimestamp() != nil
 	if (key.Kind == "Kafka" || key.Kind == "KafkaNodePool") && (s != c.server || goes && !finalized) {

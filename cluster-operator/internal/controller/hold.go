@@ -45,7 +45,7 @@ func (p *pass) nameAgent(ctx context.Context) error {
 		}
 		elsewhere := func(set *core.StrimziPodSet) bool {
 			named := set.Annotations[core.AnnotationAgentNamespace]
-			return named != "" && namespace != "" && named != namespace && p.ours(s, set)
+			return named != "" && namespace != "" && named != namespace && p.ours(s, set, "StrimziPodSet")
 		}
 		for _, set := range s.facts.PodSets() {
 			if !elsewhere(set) {

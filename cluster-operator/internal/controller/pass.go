@@ -57,6 +57,8 @@ type pass struct {
 	remembered []topology.Node
 	record     record
 	owner      ownership.Owner
+	// others are claims that are, or may be, of a Kafka of this name with another central cluster, by Kubernetes cluster.
+	others map[string][]*corev1.PersistentVolumeClaim
 	// planned reports that the network provider planned all objects that nodes are reached by, so that the others can go, and served are the
 	// API versions of clusters with nodes that it planned them by.
 	planned bool

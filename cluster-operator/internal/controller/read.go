@@ -25,6 +25,7 @@ import (
 // read reads the live objects of the Kafka.
 func (p *pass) read(ctx context.Context) error {
 	err := p.readSites(ctx)
+	p.leaveOthersVolumes()
 	if err == nil {
 		err = p.checkFirst()
 	}
@@ -98,11 +99,11 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 		return err
 	}
 	for key, o := range s.facts.Objects {
-		notOurs := key.Kind == "StrimziPodSet" && !p.ours(s, o) ||
+		notOurs := key.Kind == "StrimziPodSet" && !p.ours(s, o, key.Kind) ||
 			// What a stretched Kafka made elsewhere is marked. A volume without a mark is one of a Kafka that lives, or lived, there, unless it
 			// goes with the anchor.
 			key.Kind == "PersistentVolumeClaim" && s.cluster != topology.Home && o.GetAnnotations()[ownership.MarkID] == "" &&
-				!apply.OwnedBy(o, s.owner.UID)
+				o.GetAnnotations()[ownership.MarkCentral] == "" && !apply.OwnedBy(o, s.owner.UID)
 		if ownership.Copy(o, key.Kind) || notOurs {
 			delete(s.facts.Objects, key) // it does not say anything about this Kafka's nodes
 		}
@@ -112,15 +113,16 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 	return err
 }
 
-// ours reports whether a StrimziPodSet is the Kafka's. One that is marked stays so though its anchor was deleted by hand: its nodes run.
-// That of an earlier object of this Kafka has them, too, though it may not be changed before it has an anchor. Otherwise the anchor alone
-// proves what another holder made: anybody can write an owner's id and a later epoch into a Kafka object.
-func (p *pass) ours(s *site, set client.Object) bool {
-	proven := apply.OwnedBy(set, s.owner.UID)
+// ours reports whether an object of a kind, such as a StrimziPodSet, is the Kafka's. One that is marked stays so though its anchor was
+// deleted by hand: its nodes run. That of an earlier object of this Kafka has them, too, though it may not be changed before it has an
+// anchor. Otherwise the anchor alone proves what another holder made: anybody can write an owner's id and a later epoch into a Kafka
+// object.
+func (p *pass) ours(s *site, o client.Object, kind string) bool {
+	proven := apply.OwnedBy(o, s.owner.UID)
 	if s.cluster == topology.Home {
 		return proven
 	}
-	live := ownership.Read(set, "StrimziPodSet")
+	live := ownership.Read(o, kind)
 	live.Terminating = false // a set that is being deleted still lists the nodes that exist
 	d := ownership.Decide(&live, p.owner, ownership.Facts{Proven: proven})
 	return d.Writes() && (d != ownership.TakeOver || proven || slices.ContainsFunc(p.record.Before, func(object types.UID) bool {
@@ -198,7 +200,7 @@ func (p *pass) identify() error {
 	}
 	p.input.ClusterID, p.status.ClusterID = id, id
 	for _, s := range p.sites {
-		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, ClusterID: id}
+		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, ClusterID: id, Central: p.central(s)}
 		s.claims = s.findClaims()
 		s.needed = s.findNeeded()
 	}

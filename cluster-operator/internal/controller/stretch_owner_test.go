@@ -75,6 +75,7 @@ func TestAnnotationsTakeNoKafkaFromAnotherCentralCluster(t *testing.T) {
 func TestAnAnchorThatAppearsIsNotTakenOver(t *testing.T) {
 	g := NewWithT(t)
 	h := formInMemory(t, untouched)
+	h.note("rival") // a user gave it the volumes, which would show that there is another Kafka
 	east, west := h.servers[2].objects, h.servers[3].objects
 	theirs, alsoTheirs := east[anchorKey], west[anchorKey]
 	delete(east, anchorKey)
@@ -92,6 +93,7 @@ func TestAnAnchorThatAppearsIsNotTakenOver(t *testing.T) {
 func TestWhatLostItsAnchorIsNotTakenOver(t *testing.T) {
 	g := NewWithT(t)
 	h := formInMemory(t, untouched)
+	h.note("rival")
 	delete(h.servers[2].objects, anchorKey) // the garbage collector comes soon
 	delete(h.servers[3].objects, anchorKey)
 	before := h.snapshot()
@@ -113,6 +115,7 @@ func TestNodesThatLostTheirAnchorAreNotThoseOfARival(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			h := formInMemory(t, untouched)
+			h.note("rival")
 			delete(h.servers[2].objects, anchorKey) // the garbage collector comes soon
 			delete(h.servers[3].objects, anchorKey)
 			before := h.snapshot()

@@ -16,6 +16,8 @@ type Input struct {
 	Pools []PoolSpec
 	// Running are the nodes that exist, whether or not their pools still do.
 	Running []Node
+	// Reserved are ids that no new node gets: volumes have them that are, or may be, another Kafka's.
+	Reserved []int32
 	// Voters are the ids of the controllers that existing nodes are configured with; none if no node exists, or none says so.
 	Voters []int32
 	// Volumes are the PersistentVolumeClaims of nodes, including those of nodes that are gone.
@@ -130,6 +132,11 @@ func (a *assignment) recordOwners() error {
 				"too: it is unknown which has "+
 				"the node's data. Delete the PersistentVolumeClaims of %s-%s-%d if they are not needed; otherwise recreate KafkaNodePool %s",
 				v.Node, owner, v.Pool, a.Name, v.Pool, v.Node, owner)
+		}
+	}
+	for _, id := range a.Reserved {
+		if _, taken := a.owner[id]; !taken {
+			a.owner[id] = "" // no pool's
 		}
 	}
 	return nil
