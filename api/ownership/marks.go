@@ -55,6 +55,12 @@ func Copy(o metav1.Object, kind string) bool {
 	return marked && (!strings.HasPrefix(self, kind+"/") || !strings.HasSuffix(self, "/"+o.GetName()))
 }
 
+// Restored reports whether an object carries the mark of its own kind and name in another namespace, from which a backup restored it.
+func Restored(o metav1.Object, kind string) bool {
+	_, marked := o.GetAnnotations()[MarkSelf]
+	return marked && !Copy(o, kind) && !Original(o, kind)
+}
+
 func with(m, more map[string]string) map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, m)

@@ -68,6 +68,13 @@ func (r *Reconciler) follows(set *core.StrimziPodSet) bool {
 	return set.Labels[core.LabelManagedBy] != core.ManagedByStrimzi
 }
 
+// restoredError says why the pods of a set are not made that was restored into another namespace.
+func restoredError(set *core.StrimziPodSet) error {
+	return fmt.Errorf("it was restored from another namespace (annotation %s: %s), where its nodes may run: second ones with their ids and "+
+		"certificates would take part in their Kafka cluster. No pod of it is created or changed. If no other ones run, remove the annotation",
+		ownership.MarkSelf, set.Annotations[ownership.MarkSelf])
+}
+
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=core.strimzi.io,resources=strimzipodsets/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
@@ -94,6 +101,9 @@ func (r *Reconciler) reconcile(ctx context.Context, request reconcile.Request) (
 	}
 	if set.DeletionTimestamp != nil || set.Labels[v1.LabelCluster] == "" || !r.follows(&set) {
 		return reconcile.Result{}, nil // the garbage collector deletes the pods of a deleted set; a set without the label is no Kafka's
+	}
+	if ownership.Restored(&set, kind) {
+		return reconcile.Result{}, r.report(ctx, &set, nil, restoredError(&set)) // the nodes may run where the backup was made
 	}
 	var pods corev1.PodList
 	if err := r.Client.List(ctx, &pods, client.InNamespace(set.Namespace), client.UnsafeDisableDeepCopy); err != nil {

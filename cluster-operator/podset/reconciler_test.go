@@ -185,6 +185,22 @@ func TestNotFollowed(t *testing.T) {
 	edit(w, set, func(s *core.StrimziPodSet) { s.Finalizers = nil })
 }
 
+// TestNoPodIsMadeFromASetOfAnotherNamespace checks that a backup which is restored into another namespace starts no second nodes, and says
+// why.
+func TestNoPodIsMadeFromASetOfAnotherNamespace(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	set := testSet("c-p-0")
+	set.ObjectMeta = metav1.ObjectMeta{Namespace: w.namespace, Name: "c-p", Labels: map[string]string{kafka.LabelCluster: "c"},
+		Annotations: map[string]string{ownership.MarkSelf: "StrimziPodSet/production/c-p"}}
+	w.Expect(w.admin.Create(t.Context(), set)).To(Succeed())
+	w.Eventually(w.status).Should(ContainSubstring("restored from another namespace"))
+	w.Expect(w.names()).To(BeEmpty())
+	edit(w, set, func(s *core.StrimziPodSet) { s.Annotations = nil })
+	w.Eventually(w.names).Should(ConsistOf("c-p-0"))
+	w.Eventually(w.status).ShouldNot(ContainSubstring("restored"))
+}
+
 func TestInvalidSpec(t *testing.T) {
 	w := newWorld(t)
 	w.start()

@@ -25,6 +25,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	kafka "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 // listedIndex finds the sets that list a pod, by the pod's name.
@@ -38,7 +39,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 	}
 	return builder.ControllerManagedBy(mgr).Named("strimzipodset").WithOptions(options).
 		For(&core.StrimziPodSet{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{},
-			pauseChanged()))).
+			stateChanged()))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.setsOf), builder.WithPredicates(podChanged())).
 		Complete(r)
 }
@@ -91,15 +92,18 @@ func (r *Reconciler) setsOf(ctx context.Context, pod client.Object) []reconcile.
 	return requests
 }
 
-// pauseChanged lets the updates through by which a set is paused or resumed.
-func pauseChanged() predicate.Predicate {
+// stateChanged lets the updates of annotations through by which a set is paused or resumed, or ceases to be a copy.
+func stateChanged() predicate.Predicate {
 	paused := func(o client.Object) bool {
 		return kafka.IsTrue(o.GetAnnotations(), kafka.AnnotationPauseReconciliation)
 	}
+	self := func(o client.Object) string { return o.GetAnnotations()[ownership.MarkSelf] }
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return paused(e.ObjectOld) != paused(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return paused(e.ObjectOld) != paused(e.ObjectNew) || self(e.ObjectOld) != self(e.ObjectNew)
+		},
 	}
 }
 

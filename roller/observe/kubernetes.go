@@ -97,8 +97,8 @@ func (p *Place) addPods(pods []corev1.Pod) {
 
 func (p *Place) addSets(sets []core.StrimziPodSet) error {
 	for i := range sets {
-		if ownership.Copy(&sets[i], "StrimziPodSet") {
-			continue // it lists the nodes of another set, copied at an earlier time
+		if ownership.Copy(&sets[i], "StrimziPodSet") || ownership.Restored(&sets[i], "StrimziPodSet") {
+			continue // it lists the nodes of another set, copied or backed up at an earlier time
 		}
 		set, err := podSet(&sets[i])
 		if err != nil {

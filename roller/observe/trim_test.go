@@ -91,6 +91,10 @@ func TestACopyOfASetIsNotRead(t *testing.T) {
 			Annotations: map[string]string{ownership.MarkSelf: "StrimziPodSet/ns/my-cluster-kafka"},
 		}})
 	}
+	sets = append(sets, &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: "restored", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+		Annotations: map[string]string{ownership.MarkSelf: "StrimziPodSet/production/restored"},
+	}})
 	place := observe.ReadPlace(t.Context(), "", fake.NewClientBuilder().WithScheme(scheme).WithObjects(sets...).Build(), "ns", "my-cluster")
 	g.Expect(place.Err).NotTo(HaveOccurred())
 	g.Expect(place.Sets).To(HaveLen(1))
