@@ -26,6 +26,9 @@ func (p *pass) assign(ctx context.Context) error {
 	if err := p.assignNodes(ctx, in); err != nil {
 		return err
 	}
+	if err := p.checkVoters(in.Voters); err != nil {
+		return err
+	}
 	if err := p.checkAssigned(ctx); err != nil {
 		return err
 	}

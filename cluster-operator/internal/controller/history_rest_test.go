@@ -170,8 +170,12 @@ func (h *stretched) remedy() bool {
 		return true
 	}
 	if ready != nil && strings.Contains(ready.Message, " was removed: create it again") {
-		_, pool, _ := strings.Cut(ready.Message, "(KafkaNodePool ")
-		h.createAgain(pool)
+		before, _, _ := strings.Cut(ready.Message, " was removed: create it again")
+		h.createAgain(before[strings.LastIndex(before, " ")+1:] + " ")
+		return true
+	}
+	if ready != nil && strings.Contains(ready.Message, "is a voter by the configuration") {
+		h.voterAgain(ready.Message)
 		return true
 	}
 	if ready == nil || ready.Reason != "CAKeyLost" {
@@ -185,6 +189,23 @@ func (h *stretched) remedy() bool {
 	h.must(c.k8s.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: labels,
 		Annotations: map[string]string{v1.AnnotationForceReplace: "true"}}}))
 	return true
+}
+
+// voterAgain creates the pool that a message names for a controller of which nothing is left, or gives the controller up.
+func (h *stretched) voterAgain(message string) {
+	name, cluster := "again", "central" // it names none
+	if _, text, found := strings.Cut(message, "Create KafkaNodePool "); found {
+		name, _, _ = strings.Cut(text, " ")
+		_, cluster, _ = strings.Cut(text, "'")
+		cluster, _, _ = strings.Cut(cluster, "'")
+	}
+	exists := h.servers[0].objects[facts.Key{Kind: "KafkaNodePool", Name: name}] != nil
+	if exists || strings.Contains(message, "Give KafkaNodePool") || h.rand.Intn(2) == 0 {
+		h.annotate(v1.AnnotationSkipScaleDownCheck, "true")
+		return
+	}
+	h.targets[name] = cluster
+	h.createAgain(name + " ")
 }
 
 // createAgain creates the pool that a message begins with, with the nodes that there are ConfigMaps of.
@@ -292,7 +313,7 @@ func (h *stretched) settle() {
 	h.rest()
 	h.now = h.now.Add(3 * time.Hour)
 	h.rest()
-	for range 3 {
+	for range 6 {
 		if !h.remedy() {
 			break
 		}

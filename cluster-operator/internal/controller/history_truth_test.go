@@ -176,7 +176,7 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	case *core.StrimziPodSet:
 		h.judgeIDs(c, s, before, o)
 	case *corev1.ConfigMap:
-		h.judgeVoters(c, s, o)
+		h.judgeVoters(c, s, before, o)
 	}
 	if !goes {
 		return
@@ -271,12 +271,22 @@ func (c *central) places(s *apiServer) bool {
 
 var voters = regexp.MustCompile(`(?m)^controller\.quorum\.voters=(.*)$`)
 
-// judgeVoters checks that the voters in a node's configuration include all controllers, and each once.
-func (h *stretched) judgeVoters(c *central, s *apiServer, config *corev1.ConfigMap) {
+// judgeVoters checks that the voters in a node's configuration include all controllers, each once, and all voters of before, unless no
+// node can run or the user gives data up.
+func (h *stretched) judgeVoters(c *central, s *apiServer, before client.Object, config *corev1.ConfigMap) {
 	h.t.Helper()
 	found := voters.FindStringSubmatch(config.Data["server.config"])
 	if found == nil {
 		return
+	}
+	kafka := c.kafka()
+	forced := kafka == nil || v1.IsTrue(kafka.Annotations, v1.AnnotationSkipScaleDownCheck)
+	if was, is := before.(*corev1.ConfigMap); is && !forced && len(h.nodes(c)) > 0 {
+		for _, voter := range model.VotersIn(was) {
+			if !slices.Contains(model.VotersIn(config), voter) {
+				h.failf("voter %d is gone from %s in %s: %s", voter, config.Name, s.id, found[1])
+			}
+		}
 	}
 	known := map[string]bool{}
 	for _, voter := range strings.Split(found[1], ",") {

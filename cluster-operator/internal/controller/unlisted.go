@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -193,6 +194,46 @@ func (p *pass) voters() []int32 {
 	}
 	slices.Sort(voters)
 	return slices.Compact(voters)
+}
+
+// checkVoters stops a pass that would take a voter out of the configuration of the others: it is not wanted any more, and nothing else is
+// left of it, so that nobody keeps it. Two sets of voters would be in use, and a majority of the second one may lack what that of the first
+// committed. voters are those that nodes are configured with.
+func (p *pass) checkVoters(voters []int32) error {
+	if p.forced() {
+		return nil
+	}
+	wanted := map[int32]bool{}
+	for _, n := range p.input.Topology.Controllers() {
+		wanted[n.ID] = true
+	}
+	for _, id := range voters {
+		if !wanted[id] {
+			return stalled("InvalidResourceException", "controller %d is a voter by the configuration of the nodes, and nothing else is left of "+
+				"it: nothing is changed, because the voters of the controller quorum can't change while the cluster runs. %s. It starts empty "+
+				"then, once enough other controllers have caught up. If the other controllers surely have all metadata, it can be given up by "+
+				"annotating the Kafka %s: \"true\", until all nodes have been restarted", id, p.howToKeep(id), v1.AnnotationSkipScaleDownCheck)
+		}
+	}
+	return nil
+}
+
+// howToKeep says how a user gets a controller back of which nothing is left.
+func (p *pass) howToKeep(id int32) string {
+	for _, name := range slices.Sorted(maps.Keys(p.pools)) {
+		if slices.Contains(p.knownIDs(p.pools[name]), id) {
+			return fmt.Sprintf("Give KafkaNodePool %s the role controller and its earlier .spec.replicas again", name)
+		}
+	}
+	again := "Create its KafkaNodePool again"
+	for _, cluster := range slices.Sorted(maps.Keys(p.record.Clusters)) {
+		for _, n := range p.record.Clusters[cluster].Nodes {
+			if n.ID == id {
+				again = fmt.Sprintf("Create KafkaNodePool %s again, in cluster '%s'", n.Pool, cluster)
+			}
+		}
+	}
+	return again + ", with the role controller"
 }
 
 // checkUnlisted stops a pass in which the pod of a node without a StrimziPodSet would be made without one of its volumes. A set has the

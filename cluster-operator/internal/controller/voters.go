@@ -83,8 +83,8 @@ func (p *pass) askVoters(ctx context.Context) topology.Voters {
 func (p *pass) lostLogs(ctx context.Context) (map[int32][]string, error) {
 	lost := map[int32][]string{}
 	return lost, p.eachHost(func(s *site) error {
-		for _, n := range p.existing() {
-			if !n.Roles.Controller || n.Cluster != s.cluster {
+		for _, n := range p.mayHaveVoted() {
+			if n.Cluster != s.cluster {
 				continue
 			}
 			for _, name := range p.logClaims(n) {
@@ -101,6 +101,22 @@ func (p *pass) lostLogs(ctx context.Context) (map[int32][]string, error) {
 		}
 		return nil
 	})
+}
+
+// mayHaveVoted returns the controllers that exist, and wanted ones of which nothing is left but that the configuration of others names
+// them, once Kafka has run.
+func (p *pass) mayHaveVoted() []topology.Node {
+	exists, voters := p.existingIDs(), p.voters()
+	nodes := slices.DeleteFunc(p.existing(), func(n topology.Node) bool { return !n.Roles.Controller })
+	if p.kafka.Status.KafkaMetadataVersion == "" {
+		return nodes
+	}
+	for _, n := range p.input.Topology.Controllers() {
+		if !exists[n.ID] && slices.Contains(voters, n.ID) {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
 }
 
 // checkFirstVoters stops a pass that would make the first nodes of a Kafka, and start a majority of its controllers empty beside others

@@ -190,7 +190,16 @@ func (a *assignment) mayStay(spec PoolSpec, current []int32) []int32 {
 // scale returns the ids that the pool is to have.
 func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 	wanted := slices.Clone(current)
-	if missing := int(spec.Replicas) - len(current); missing > 0 && a.mayJoin(spec, missing) {
+	missing := int(spec.Replicas) - len(current)
+	for ; missing > 0; missing-- {
+		id, found := a.lostVoter(spec, wanted)
+		if !found {
+			break
+		}
+		a.owner[id] = spec.Name
+		wanted = append(wanted, id)
+	}
+	if missing > 0 && a.mayJoin(spec, missing) {
 		next := a.annotation(spec, "next", spec.NextIDs)
 		for range missing {
 			id, found := a.newID(spec.Name, wanted, next)
@@ -220,6 +229,30 @@ func (a *assignment) scale(spec PoolSpec, current []int32) []int32 {
 	return wanted
 }
 
+// lostVoter returns the id of a voter of which nothing else is left, for a pool of controllers that has too few nodes. It changes no
+// voters.
+func (a *assignment) lostVoter(spec PoolSpec, taken []int32) (id int32, found bool) {
+	if !spec.Roles.Controller || len(a.Away) > 0 {
+		return 0, false
+	}
+	lost := slices.DeleteFunc(slices.Clone(a.Voters), func(id int32) bool {
+		_, runs := a.running[id]
+		owner, owned := a.owner[id]
+		return runs || slices.Contains(taken, id) || owned && owner != "" && owner != spec.Name
+	})
+	if len(lost) == 0 {
+		return 0, false
+	}
+	next, _ := parseIDs(spec.NextIDs) // mayJoin, or the next pass, notes what is wrong with it
+	if id, found := next.first(func(id int32) bool { return slices.Contains(lost, id) }); found {
+		return id, true
+	}
+	if own := slices.IndexFunc(lost, func(id int32) bool { return a.owner[id] == spec.Name }); own >= 0 {
+		return lost[own], true
+	}
+	return slices.Min(lost), true
+}
+
 // mayJoin reports whether nodes can be added to a pool. Voters are fixed once controllers run: with two sets of voters in use, two
 // majorities could elect a leader each.
 func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
@@ -235,11 +268,12 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 }
 
 // newID returns an id for one more node: the first free one that the user names, else one whose volumes the pool still has (first of nodes
-// that were not removed), else the smallest free one. While a Kubernetes cluster is away, it is unknown which ids are free.
+// that were not removed), else the smallest free one, and no voter's. While a Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]
-		return !slices.Contains(taken, id) && !slices.Contains(a.Strays, id) && (!owned || owner == pool)
+		return !slices.Contains(taken, id) && !slices.Contains(a.Strays, id) &&
+			(owned && owner == pool || !owned && !slices.Contains(a.Voters, id))
 	}
 	if id, found := next.first(free); found {
 		return id, true

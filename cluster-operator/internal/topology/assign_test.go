@@ -79,6 +79,46 @@ func TestVotersOfNodesThatWereNeverMade(t *testing.T) {
 	}
 }
 
+// TestVotersOfWhichNothingIsLeftAreMadeAgain checks that a pool of controllers gets the id of a voter that no node has any more, which is
+// the only way to keep the voters as they are.
+func TestVotersOfWhichNothingIsLeftAreMadeAgain(t *testing.T) {
+	controller := Roles{Controller: true}
+	running := []Node{{ID: 0, Pool: "a", Roles: controller}, {ID: 1, Pool: "b", Roles: controller}}
+	a, b := PoolSpec{Name: "a", Replicas: 1, Roles: controller}, PoolSpec{Name: "b", Replicas: 1, Roles: controller}
+	pool := func(replicas int32, roles Roles, next string) PoolSpec {
+		return PoolSpec{Name: "c", Replicas: replicas, Roles: roles, NextIDs: next}
+	}
+	for name, c := range map[string]struct {
+		pool    PoolSpec
+		voters  []int32
+		volumes []Volume
+		away    []string
+		ids     []int32
+	}{
+		"its pool is made again":              {pool(1, controller, ""), []int32{0, 1, 7}, nil, nil, []int32{7}},
+		"no more than there were":             {pool(3, controller, ""), []int32{0, 1, 7}, nil, nil, []int32{7}},
+		"the user names it":                   {pool(1, controller, "[8]"), []int32{0, 1, 7, 8}, nil, nil, []int32{8}},
+		"the pool has its volume":             {pool(1, controller, ""), []int32{0, 1, 7, 8}, []Volume{{Node: 8, Pool: "c"}}, nil, []int32{8}},
+		"another pool has its volume":         {pool(1, controller, ""), []int32{0, 1, 7}, []Volume{{Node: 7, Pool: "d"}}, nil, nil},
+		"a broker does not take it":           {pool(1, Roles{Broker: true}, ""), []int32{0, 1, 2}, nil, nil, []int32{3}},
+		"a Kubernetes cluster may have it":    {pool(1, controller, ""), []int32{0, 1, 7}, nil, []string{"west"}, nil},
+		"a user can't name it for its broker": {pool(1, Roles{Broker: true}, "[2]"), []int32{0, 1, 2}, nil, nil, []int32{3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			result, err := Assign(Input{Pools: []PoolSpec{a, b, c.pool}, Running: running, Voters: c.voters, Volumes: c.volumes, Away: c.away})
+			g.Expect(err).NotTo(HaveOccurred())
+			var ids []int32
+			for _, n := range result.Nodes() {
+				if n.Pool == "c" {
+					ids = append(ids, n.ID)
+				}
+			}
+			g.Expect(ids).To(Equal(c.ids))
+		})
+	}
+}
+
 func TestIDs(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Input
