@@ -264,7 +264,7 @@ func (r *Reconciler) orphanedAnchor(ctx context.Context, m Member, name types.Na
 		return nil, nil // when it returns, it wakes the Kafkas whose anchors are there
 	}
 	orphan, err := r.lookForAnchor(ctx, m, name)
-	if err != nil || orphan == nil || orphan.DeletionTimestamp != nil {
+	if err != nil || orphan == nil || orphan.DeletionTimestamp != nil || ownership.Restored(orphan, "ConfigMap") {
 		return nil, err
 	}
 	holder, err := ownership.ParseHolder(orphan.Data[anchorHolder])

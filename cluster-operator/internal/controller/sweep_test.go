@@ -9,10 +9,13 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 // countingReader counts reads of single objects. With forbidden, it is that of an account without the right to ConfigMaps.
@@ -97,5 +100,62 @@ func TestASweepFindsAnAnchorThatNoCacheHolds(t *testing.T) {
 	}
 	for _, s := range h.servers[2:4] {
 		g.Expect(s.objects).NotTo(HaveKey(anchorKey), s.id)
+	}
+}
+
+// An anchor that a backup restored under another name, or into another namespace, is not swept: its marks show that it is a copy.
+func TestASweepKeepsARestoredAnchor(t *testing.T) {
+	g := NewWithT(t)
+	h := formInMemory(t, untouched)
+	s := h.servers[2]
+	restored := s.objects[anchorKey].object().(*corev1.ConfigMap).DeepCopy()
+	h.deleteWithoutFinalizer()
+	h.rest()
+	h.now = h.now.Add(3 * time.Hour)
+	h.rest()
+	g.Expect(s.objects).NotTo(HaveKey(anchorKey), "swept")
+	restored.Annotations[ownership.MarkSelf] = ownership.Self("ConfigMap", "another", anchorKey.Name)
+	restored.UID, restored.ResourceVersion, restored.ManagedFields = "", "", nil
+	h.must(s.client().Create(t.Context(), restored))
+	h.rest()
+	h.now = h.now.Add(3 * time.Hour)
+	h.rest()
+	g.Expect(s.objects).To(HaveKey(anchorKey))
+}
+
+// One that lost its term is swept by the field manager of its owner, not by that of another one.
+func TestASweepKnowsAnAnchorWithoutMarksByItsFieldManager(t *testing.T) {
+	for name, c := range map[string]struct {
+		id, other string
+		swept     bool
+	}{
+		"all marks are lost":          {"", "", true},
+		"the term is lost":            {"kept", "", true},
+		"another owner applied it":    {"kept", "another", false},
+		"its id is another owner's":   {"another", "", false},
+		"two owners, and no marks":    {"", "another", false},
+		"the anchor of another owner": {"another", "another", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			holder, err := h.leader().r.holder(h.centrals[0].kafka())
+			g.Expect(err).NotTo(HaveOccurred())
+			anchor := h.servers[2].objects[anchorKey].object().(*corev1.ConfigMap).DeepCopy()
+			id := anchor.Annotations[ownership.MarkID]
+			delete(anchor.Annotations, ownership.MarkTerm)
+			switch c.id {
+			case "":
+				delete(anchor.Annotations, ownership.MarkID)
+			case "another":
+				anchor.Annotations[ownership.MarkID] = "another"
+			}
+			if c.other != "" {
+				anchor.ManagedFields = append(anchor.ManagedFields, metav1.ManagedFieldsEntry{Operation: metav1.ManagedFieldsOperationApply,
+					Manager: ownership.Owner{ID: c.other, Epoch: 1, Holder: holder}.FieldManager()})
+			}
+			g.Expect(id).NotTo(BeEmpty())
+			g.Expect(holds(anchor, holder)).To(Equal(c.swept))
+		})
 	}
 }

@@ -182,13 +182,18 @@ func (p *pass) anchoredBy(ctx context.Context, m Member, now ownership.Holder, a
 	return "", nil // it belongs to another Kafka, or shows nothing
 }
 
-// holds reports whether an anchor shows that the holder which it names made it. One that lost its marks still has the field manager.
+// holds reports whether an anchor shows that the holder which it names made it. One that lost its marks still has the field manager of its
+// owner.
 func holds(anchor *corev1.ConfigMap, h ownership.Holder) bool {
 	live := ownership.Read(anchor, "ConfigMap")
 	if live.Term != nil {
 		return live.Term.Holder == ownership.Owner{Holder: h}.Term().Holder
 	}
-	return len(live.Applied) > 0
+	if len(live.Applied) != 1 {
+		return false // several owners had it, and nothing shows which one has it now
+	}
+	_, applied := live.Applied[live.ID]
+	return applied || live.ID == ""
 }
 
 // restoreOwner restores the finalizer and the owner's annotations of a Kafka with nodes in other Kubernetes clusters, even if the Kafka is
