@@ -115,6 +115,9 @@ func (p *pass) findOwner(sites []*site) ([]*site, error) {
 	epoch, err := strconv.ParseInt(p.kafka.Annotations[v1.AnnotationOwnerEpoch], 10, 64)
 	if id := p.kafka.Annotations[ownership.MarkID]; id != "" && err == nil { // id and epoch count only together
 		p.owner.ID, p.owner.Epoch = id, epoch
+		if p.record.Kafka == p.kafka.UID && p.record.Owner == id { // an earlier manifest was applied again, with an earlier epoch
+			p.owner.Epoch = max(epoch, p.record.Epoch)
+		}
 	}
 	for _, s := range sites {
 		if s.anchor == nil {
@@ -236,6 +239,11 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) (err error) {
 		return &Failure{Problem: problemf(reasonTerminating, "ConfigMap %s/%s in cluster '%s' is being deleted: the objects that it owned "+
 			"must be gone first",
 			s.anchor.Namespace, s.anchor.Name, s.cluster), Err: fmt.Errorf("anchor in cluster %s is being deleted", s.cluster)}
+	case decision == ownership.Fenced && s.anchor.Data[anchorHolder] == holder.String():
+		return stalled(reasonFenced, "annotation %s of Kafka %s/%s is %q, which is older than ConfigMap %s in cluster '%s': an earlier manifest "+
+			"was applied, or a backup was restored. The operator changes nothing. If nobody else manages this Kafka, set the annotation to \"%d\"",
+			v1.AnnotationOwnerEpoch, p.kafka.Namespace, p.kafka.Name, p.kafka.Annotations[v1.AnnotationOwnerEpoch], s.anchor.Name, s.cluster,
+			epochOf(live))
 	case decision == ownership.Fenced:
 		return stalled(reasonFenced,
 			"Kafka %s/%s is now managed by another central cluster (holder %s in ConfigMap %s of cluster '%s'): the operator changes nothing",
@@ -254,6 +262,15 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) (err error) {
 			s.anchor.Data[anchorHolder], nothing)
 	}
 	return nil
+}
+
+// epochOf returns the newest epoch that an anchor shows.
+func epochOf(anchor ownership.Live) int64 {
+	epoch := anchor.Applied[anchor.ID]
+	if anchor.Term != nil {
+		epoch = max(epoch, anchor.Term.Epoch)
+	}
+	return epoch
 }
 
 // fromAnother reports whether a decision would take an anchor from another central cluster, which is not built yet: id and epoch on the
@@ -330,8 +347,9 @@ func (p *pass) writeOwner(ctx context.Context) error {
 	if p.ownerWritten() {
 		return nil
 	}
+	id, was := p.kafka.Annotations[ownership.MarkID], p.kafka.Annotations[v1.AnnotationOwnerEpoch]
 	lost := p.record.Kafka == p.kafka.UID && p.record.Owner == p.owner.ID &&
-		(p.kafka.Annotations[ownership.MarkID] == "" || p.kafka.Annotations[v1.AnnotationOwnerEpoch] == "")
+		(id == "" || was == "" || id == p.owner.ID && was != strconv.FormatInt(p.owner.Epoch, 10))
 	err := p.patchKafka(ctx, p.kafka, func(k *v1.Kafka) {
 		controllerutil.AddFinalizer(k, v1.FinalizerStretch)
 		if k.Annotations == nil {
@@ -339,7 +357,10 @@ func (p *pass) writeOwner(ctx context.Context) error {
 		}
 		k.Annotations[ownership.MarkID], k.Annotations[v1.AnnotationOwnerEpoch] = p.owner.ID, strconv.FormatInt(p.owner.Epoch, 10)
 	})
-	if err == nil && lost {
+	if err == nil && lost && id != "" && was != "" {
+		p.Events.Warning(p.kafka, reasonRestored, "Restore", fmt.Sprintf("Annotation %s of the Kafka was %q, and is restored to \"%d\": an "+
+			"earlier manifest was applied", v1.AnnotationOwnerEpoch, was, p.owner.Epoch))
+	} else if err == nil && lost {
 		p.Events.Warning(p.kafka, reasonRestored, "Restore", "The Kafka had lost the annotations that name the owner of its objects in other "+
 			"Kubernetes clusters, and got them back")
 	}

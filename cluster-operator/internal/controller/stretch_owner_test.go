@@ -331,3 +331,48 @@ func TestACopyOfAnAnchorIsInTheWayOfItsKubernetesClusterAlone(t *testing.T) {
 	h.rest()
 	g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
 }
+
+// TestAnEpochThatIsSetBackIsRestored checks that a manifest from an earlier life of the Kafka, with its epoch, stops nothing: the record of
+// this very object has the epoch.
+func TestAnEpochThatIsSetBackIsRestored(t *testing.T) {
+	epoch := func(h *stretched) string { return h.centrals[0].kafka().Annotations[v1.AnnotationOwnerEpoch] }
+	form := func(t *testing.T) *stretched {
+		h := formInMemory(t, keptCAs)
+		h.again()
+		h.rest()
+		NewWithT(t).Expect(epoch(h)).To(Equal("2"))
+		NewWithT(t).Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+		return h
+	}
+	t.Run("to run it", func(t *testing.T) {
+		g := NewWithT(t)
+		h := form(t)
+		before := h.snapshot()
+		h.annotate(v1.AnnotationOwnerEpoch, "1")
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue))
+		g.Expect(epoch(h)).To(Equal("2"))
+		g.Expect(h.snapshot()).To(Equal(before))
+		g.Expect(h.leader().r.Events.(*world).events).To(ContainElement(ContainSubstring(reasonRestored)))
+	})
+	t.Run("to delete it", func(t *testing.T) {
+		g := NewWithT(t)
+		h := form(t)
+		h.annotate(v1.AnnotationOwnerEpoch, "1")
+		h.must(h.k8s.Delete(t.Context(), h.centrals[0].kafka()))
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.servers[2].objects).NotTo(HaveKey(anchorKey))
+	})
+	t.Run("and the record is lost", func(t *testing.T) {
+		g := NewWithT(t)
+		h := form(t)
+		h.annotate(v1.AnnotationOwnerEpoch, "1")
+		h.servers[0].terminate(facts.Key{Kind: "ConfigMap", Name: model.RecordName("my-cluster")})
+		_, _ = h.pass(h.leader(), -1)
+		g.Expect(h.centrals[0].ready()).To(And(HaveField("Reason", reasonFenced), HaveField("Message", And(
+			ContainSubstring(v1.AnnotationOwnerEpoch), ContainSubstring(`"2"`), Not(ContainSubstring("another central cluster"))))))
+		h.annotate(v1.AnnotationOwnerEpoch, "2")
+		h.rest()
+		g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue), "as the message says")
+	})
+}
