@@ -68,7 +68,7 @@ func TestStretchedHistoriesFindPlantedFaults(t *testing.T) {
 	// By fault, the seed to begin with: one that finds it soon, until what histories do changes.
 	faults := map[string]int64{faultNoPreconditions: 6, faultNoTraces: 4, faultOneCentral: 37}
 	if os.Getenv("PROVE") == "full" {
-		faults[faultNoIdentity] = 40
+		faults[faultNoIdentity] = 85
 	}
 	t.Cleanup(func() { // once all have ended
 		if !t.Failed() {
