@@ -216,6 +216,8 @@ func TestAListenerIsReplacedInOneRestart(t *testing.T) {
 			after := w.pods("pool")
 			w.Expect(after).NotTo(Equal(before))
 			w.Expect(w.config("my-cluster-pool-0")).To(And(ContainSubstring(c.id), Not(ContainSubstring(c.oldest+".example.com"))))
+			w.start("pool")
+			w.reconcile()
 			w.Expect(w.serviceNames()).NotTo(ContainElement(c.oldest))
 			w.now = w.now.Add(2 * time.Minute)
 			w.reconcile()

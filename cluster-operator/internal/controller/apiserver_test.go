@@ -120,9 +120,22 @@ func (s *apiServer) allocate(o, before client.Object) {
 					service.Spec.Ports[i].NodePort = port.NodePort
 				}
 			}
+			s.followName(service, i, was)
 		}
 		if service.Spec.Ports[i].NodePort == 0 {
 			service.Spec.Ports[i].NodePort = 30000 + int32(s.version*8%20000) + int32(i)
+		}
+	}
+}
+
+// followName gives a port the node port that one of its name had, unless another port has it now.
+func (s *apiServer) followName(service *corev1.Service, i int, was *corev1.Service) {
+	port := &service.Spec.Ports[i]
+	for _, before := range was.Spec.Ports {
+		if port.NodePort == 0 && before.Name == port.Name && !slices.ContainsFunc(service.Spec.Ports, func(other corev1.ServicePort) bool {
+			return other.NodePort == before.NodePort
+		}) {
+			port.NodePort = before.NodePort
 		}
 	}
 }

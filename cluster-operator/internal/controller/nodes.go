@@ -31,6 +31,9 @@ func (p *pass) render(ctx context.Context) error {
 			}
 		}
 	}
+	if err := p.findLingering(); err != nil {
+		return err
+	}
 	return p.checkPods(ctx, p.rendered)
 }
 
@@ -170,7 +173,7 @@ func inOrder(steps ...func(*site) error) func(*site) error {
 
 func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) error {
 	for _, o := range objects {
-		if err := p.apply(ctx, s, o); err != nil {
+		if err := p.apply(ctx, s, p.keepReachable(s, o)); err != nil {
 			return err
 		}
 	}

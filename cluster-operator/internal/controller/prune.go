@@ -122,6 +122,7 @@ func (p *pass) removalObject(s *site, key facts.Key, o client.Object) removal.Ob
 		return object // nothing else matters
 	}
 	object.Own = o.GetLabels()[core.LabelManagedBy] == apply.FieldManager && s.applier.Owns(o)
+	object.Serves = p.mayServe(s, o)
 	switch o := o.(type) {
 	case *corev1.Secret:
 		if key.Name == pki.TopicOperatorSecret(p.kafka.Name) {

@@ -74,10 +74,11 @@ func (p *pass) makeEntrances(ctx context.Context, s *site) error {
 }
 
 // changeServices changes the Services and Ingresses that exist, right before the nodes: if something keeps the nodes as they are, clients
-// reach them where they did. Those that could not be made come last.
+// reach them where they did. What leads to pods that are to be replaced stays until these are gone. Those that could not be made come last.
 func (p *pass) changeServices(ctx context.Context) error {
 	return p.eachHost(func(s *site) error {
 		for _, o := range s.entrances {
+			o = p.keepReachable(s, o)
 			err := p.apply(ctx, s, o)
 			if rejected(err) {
 				err = p.clearTheWay(ctx, s, o, err)
@@ -96,7 +97,9 @@ func (p *pass) clearTheWay(ctx context.Context, s *site, refused model.Object, w
 	var unwanted []removal.Object
 	for key, live := range s.facts.Objects {
 		if key.Kind == facts.KeyOf(refused).Kind && (quota(why) || sharesNodePort(refused, live)) {
-			unwanted = append(unwanted, p.removalObject(s, key, live))
+			object := p.removalObject(s, key, live)
+			object.Serves = object.Serves && quota(why) // else it would keep what is wanted for ever
+			unwanted = append(unwanted, object)
 		}
 	}
 	in := removal.Input{Planned: p.input.Stretch == nil || p.planned, Objects: unwanted}

@@ -50,6 +50,8 @@ type site struct {
 	owner metav1.OwnerReference
 	// entrances are the wanted Services and Ingresses, in the order in which they are changed.
 	entrances []model.Object
+	// lingering are the running pods of nodes that are not what is wanted of them.
+	lingering []*corev1.Pod
 	// observed are the objects that the network provider sees.
 	observed []network.Object
 	// kept are the objects that this pass applied there; all other objects of the Kafka are obsolete.

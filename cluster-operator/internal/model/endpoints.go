@@ -199,7 +199,7 @@ func (c *cluster) address(l v1.Listener, n topology.Node, world World) (Endpoint
 		}
 		return Endpoint{fmt.Sprintf("%s.%s.%s.svc%s", c.podName(n), c.brokersService(), c.Kafka.Namespace, c.domain(l)), l.Port}, ""
 	case v1.ListenerNodePort:
-		port := nodePort(world.Services[n.Cluster][name])
+		port := nodePort(world.Services[n.Cluster][name], l)
 		if port == 0 {
 			return Endpoint{Host: NodePortHost(l)}, "Service " + name + " has no node port yet"
 		}
@@ -263,7 +263,7 @@ func (c *cluster) begin(l v1.Listener, brokers map[int32]Endpoint, balancers map
 func (c *cluster) nodeAddresses(l v1.Listener, world World) []Endpoint {
 	var all []Endpoint
 	for _, n := range c.Topology.Brokers() {
-		host, port := c.advertisedHost(l, n), nodePort(world.Services[n.Cluster][c.listenerBootstrap(l)])
+		host, port := c.advertisedHost(l, n), nodePort(world.Services[n.Cluster][c.listenerBootstrap(l)], l)
 		if node := world.KubernetesNodes[n.ID]; host == "" && node != nil {
 			host = placement.NodeAddress(node, configuration(l).PreferredNodePortAddressType)
 		}
@@ -274,11 +274,13 @@ func (c *cluster) nodeAddresses(l v1.Listener, world World) []Endpoint {
 	return all
 }
 
-func nodePort(s *corev1.Service) int32 {
+// nodePort returns the node port of a listener's Service, which may have ports beside that lead to pods of before.
+func nodePort(s *corev1.Service, l v1.Listener) int32 {
 	if s == nil || len(s.Spec.Ports) == 0 {
 		return 0
 	}
-	return s.Spec.Ports[0].NodePort
+	at := slices.IndexFunc(s.Spec.Ports, func(port corev1.ServicePort) bool { return port.Name == PortName(l) })
+	return s.Spec.Ports[max(at, 0)].NodePort
 }
 
 // ingressHost returns an address of a load balancer: the one in use if it is still one of several, so that their order restarts nothing.

@@ -20,7 +20,7 @@ type situation struct {
 	mounted mounted
 	answer  *Answer
 
-	away, planned, replacing, topicOperator, cordons, forced, neverRan bool
+	away, planned, replacing, serves, topicOperator, cordons, forced, neverRan bool
 }
 
 type node int
@@ -51,7 +51,7 @@ func (s situation) input() Input {
 	in := Input{Away: s.away, Planned: s.planned, Replacing: s.replacing, TopicOperator: s.topicOperator, Cordons: s.cordons, Forced: s.forced,
 		NeverRan: s.neverRan,
 		Nodes:    []Node{{Pod: "c-p-0", HasPool: true}}}
-	o := Object{Ref: Ref{Kind: s.kind, Name: "c-p-1"}, Wanted: s.wanted, Own: s.own, Holds: s.holds, Lists: s.lists}
+	o := Object{Ref: Ref{Kind: s.kind, Name: "c-p-1"}, Wanted: s.wanted, Own: s.own, Serves: s.serves, Holds: s.holds, Lists: s.lists}
 	if s.kind == "PersistentVolumeClaim" {
 		o.Name = "data-c-p-1"
 		o.Claim = Claim{Pod: "c-p-1", Node: 1, Deletable: s.deletable, KeptByPool: s.keptByPool, Terminating: s.terminating}
@@ -104,6 +104,8 @@ func (s situation) broken() string {
 		return "what a network provider may plan stays"
 	case s.replacing && slices.Contains([]string{"Service", "Ingress", "NetworkPolicy", "PodDisruptionBudget"}, s.kind):
 		return "what leads to nodes stays"
+	case s.serves && (s.kind == "Service" || s.kind == "Ingress"):
+		return "what pods of before advertise stays"
 	case s.kind == "PersistentVolumeClaim":
 		return s.brokenByVolume()
 	}
@@ -170,6 +172,8 @@ func situations(do func(situation) bool) {
 			s.holds, s.topicOperator = Content(choose(3)), is()
 		case "StrimziPodSet":
 			s.lists = [][]string{nil, {"c-p-9"}, {"c-p-9", "c-p-0"}}[choose(3)]
+		case "Service", "Ingress":
+			s.serves = is()
 		}
 		if s.kind != "PersistentVolumeClaim" { // there are enough of these
 			s.away, s.planned, s.replacing = is(), is(), is()
@@ -267,6 +271,7 @@ func TestPromisesFindPlantedFaults(t *testing.T) {
 		"sets seem to be empty":                object(func(o *Object) { o.Lists = nil }),
 		"users seem to want volumes to go":     object(func(o *Object) { o.Claim.Deletable = true }),
 		"pools seem to want volumes to go":     object(func(o *Object) { o.Claim.KeptByPool = false }),
+		"pods of before seem to be gone":       object(func(o *Object) { o.Serves = false }),
 		"deletions are not seen":               object(func(o *Object) { o.Claim.Terminating = false }),
 		"pods are not seen":                    func(in *Input) { in.Running = nil },
 		"lists of sets are not seen":           func(in *Input) { in.Listed = nil },

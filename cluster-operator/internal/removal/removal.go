@@ -21,6 +21,8 @@ type Object struct {
 	Ref
 	// Wanted reports that this pass wants the object, and Own that the operator made it, for this Kafka.
 	Wanted, Own bool
+	// Serves reports that clients may reach a pod by the object that is not replaced yet.
+	Serves bool
 	// Holds is what a Secret is for.
 	Holds Content
 	// Lists are the pods that a StrimziPodSet lists.
@@ -152,6 +154,9 @@ func (in Input) whyKept(o Object) string {
 		}
 		if in.Replacing {
 			return "nodes may be reached by it until it is known where they are reached instead"
+		}
+		if o.Serves { // of Services and Ingresses
+			return "pods that are not replaced yet advertise it"
 		}
 	case "ServiceAccount", "Role", "RoleBinding", "Deployment":
 	default:

@@ -56,6 +56,8 @@ func TestWhatStays(t *testing.T) {
 			"its pod may run in a Kubernetes cluster that can't be read"},
 		"the provider has not planned": {func(in *Input) { in.Planned = false },
 			[]string{"Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service"}, "it is unknown whether the network provider plans it"},
+		"a pod of before is reached by it": {func(in *Input) { in.object("Service").Serves = true }, []string{"Service"},
+			"pods that are not replaced yet advertise it"},
 		"a kind is new": {func(in *Input) { in.object("Role").Kind = "Job" }, []string{"Job"}, "there is no rule for its kind"},
 		"a set lists a wanted node": {func(in *Input) { in.object("StrimziPodSet").Lists = []string{"c-p-2", "c-p-0"} },
 			[]string{"StrimziPodSet"}, "it lists a wanted node"},

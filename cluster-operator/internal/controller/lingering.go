@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+)
+
+// findLingering finds the pods of nodes that run and are not, or may not be, what this pass wants of them: they advertise what their
+// configuration said when they started.
+func (p *pass) findLingering() error {
+	for _, s := range p.sites {
+		wanted := map[string]string{}
+		for _, m := range p.rendered[s].Manifests {
+			pod := &corev1.Pod{}
+			if err := json.Unmarshal(m.Pod, pod); err != nil {
+				return fmt.Errorf("node %d: %w", m.Node.ID, err)
+			}
+			if !p.input.Endpoints.Keep[m.Node.ID] && p.pools[m.Node.Pool] != nil { // these stay as they are
+				wanted[pod.Name] = core.Revision(pod)
+			}
+		}
+		s.lingering = nil
+		for _, pod := range p.nodePods() {
+			revision, is := wanted[pod.Name]
+			ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+			if s.facts.Pods[pod.Name] == pod && !ended && (!is || revision != core.Revision(pod) || model.ListensElsewhere(p.kafka, pod)) {
+				s.lingering = append(s.lingering, pod)
+			}
+		}
+	}
+	return nil
+}
+
+// keepReachable returns an object with what it had that clients may still reach pods of before by.
+func (p *pass) keepReachable(s *site, o model.Object) model.Object {
+	live := s.facts.Objects[facts.KeyOf(o)]
+	switch wanted := o.DeepCopyObject().(type) {
+	case *corev1.Service:
+		before, _ := live.(*corev1.Service)
+		model.KeepServing(wanted, before, s.lingering, p.advertises, p.claims)
+		return wanted
+	case *networkingv1.Ingress:
+		if before, is := live.(*networkingv1.Ingress); is && p.mayServe(s, before) {
+			model.KeepRouting(wanted, before)
+		}
+		return wanted
+	case *networkingv1.NetworkPolicy:
+		if before, is := live.(*networkingv1.NetworkPolicy); is {
+			model.KeepLetting(wanted, before, p.kafka, s.lingering)
+		}
+		return wanted
+	}
+	return o
+}
+
+// advertises reports whether a node advertises a node port.
+func (p *pass) advertises(nodePort int32) bool {
+	for _, brokers := range p.input.Endpoints.Listeners {
+		for _, at := range brokers {
+			if at.Port == nodePort {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// claims reports whether a wanted Service asks for a node port.
+func (p *pass) claims(nodePort int32) bool {
+	for _, s := range p.sites {
+		for _, o := range s.entrances {
+			if service, is := o.(*corev1.Service); is && slices.ContainsFunc(service.Spec.Ports, func(port corev1.ServicePort) bool {
+				return port.NodePort == nodePort
+			}) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mayServe reports whether clients may reach pods of before by a Service or an Ingress.
+func (p *pass) mayServe(s *site, o client.Object) bool {
+	switch o := o.(type) {
+	case *corev1.Service:
+		name := o.Spec.Selector[core.LabelPodName]
+		return len(s.lingering) > 0 && name == "" ||
+			slices.ContainsFunc(s.lingering, func(pod *corev1.Pod) bool { return pod.Name == name })
+	case *networkingv1.Ingress:
+		return slices.ContainsFunc(o.Spec.Rules, func(rule networkingv1.IngressRule) bool {
+			return rule.HTTP != nil && slices.ContainsFunc(rule.HTTP.Paths, func(path networkingv1.HTTPIngressPath) bool {
+				if path.Backend.Service == nil {
+					return false
+				}
+				service, is := s.facts.Objects[facts.Key{Kind: "Service", Name: path.Backend.Service.Name}].(*corev1.Service)
+				return is && p.mayServe(s, service)
+			})
+		})
+	}
+	return false
+}
