@@ -173,6 +173,13 @@ func inOrder(steps ...func(*site) error) func(*site) error {
 
 func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) error {
 	for _, o := range objects {
+		if claim, is := o.(*corev1.PersistentVolumeClaim); is {
+			if anew, err := p.makeAnew(ctx, s, claim); err != nil {
+				return err
+			} else if anew {
+				continue
+			}
+		}
 		if err := p.apply(ctx, s, p.keepReachable(s, o)); err != nil {
 			return err
 		}

@@ -61,6 +61,7 @@ func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, size
 		return err
 	}
 	before = model.WithKept(model.WithSizesOf(before, sizes, prefix), p.keptClaims(pool.Name), prefix)
+	before = p.withUnbound(before, pool)
 	var nodes []int32
 	controllers := slices.Contains(pool.Spec.Roles, v1.RoleController)
 	for _, l := range p.nodesOf(pool.Name) {

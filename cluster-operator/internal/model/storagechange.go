@@ -93,6 +93,26 @@ func WithKept(s v1.Storage, claims []string, prefix string) v1.Storage {
 	return s
 }
 
+// WithUnbound returns a storage with the class, selector and size of another one for its volumes that none of these pods ever had: all of
+// their claims wait for a volume.
+func WithUnbound(s, wanted v1.Storage, pods []string, waits func(claim string) bool) v1.Storage {
+	s = *s.DeepCopy()
+	for i, v := range volumesOf(s) {
+		never := len(pods) > 0 && !slices.ContainsFunc(pods, func(pod string) bool { return !waits(v.claim(pod)) })
+		at := slices.IndexFunc(volumesOf(wanted), func(w volume) bool { return w.id() == v.id() && w.Type == v.Type && w.jbod == v.jbod })
+		if !never || at < 0 || v.Type != v1.StoragePersistentClaim {
+			continue
+		}
+		w := volumesOf(wanted)[at]
+		if v.jbod {
+			s.Volumes[i].Class, s.Volumes[i].Selector, s.Volumes[i].Size, s.Volumes[i].Overrides = w.Class, w.Selector, w.Size, w.Overrides
+		} else {
+			s.Class, s.Selector, s.Size, s.Overrides = w.Class, w.Selector, w.Size, w.Overrides
+		}
+	}
+	return s
+}
+
 // keepClaims returns a storage that also keeps the volumes that another one keeps when their node leaves.
 func keepClaims(s, wanted v1.Storage) v1.Storage {
 	s = *s.DeepCopy()
