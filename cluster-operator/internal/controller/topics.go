@@ -54,6 +54,9 @@ func (p *pass) noteTopicOperator(ctx context.Context) error {
 // the pass may end before the step that does.
 func (p *pass) noteEarlierTopicOperator(ctx context.Context) error {
 	if !p.hasTopicOperator() {
+		if model.IsTopicOperatorRecord(p.home().facts.ConfigMap(model.TopicOperatorRecordName(p.kafka.Name)), p.kafka.Name) {
+			p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true) // its KafkaTopics are not released yet
+		}
 		return nil
 	}
 	p.topicOperators.Store(client.ObjectKeyFromObject(p.kafka), true)
@@ -72,7 +75,8 @@ func (p *pass) rememberTopicOperator() {
 // hasTopicOperator reports whether the Kafka has a topic operator that watches its namespace.
 func (p *pass) hasTopicOperator() bool {
 	deployment := p.home().facts.Deployment(model.TopicOperatorName(p.kafka.Name))
-	return deployment != nil && apply.OwnedBy(deployment, p.kafka.UID) && model.WatchedNamespace(deployment) == p.kafka.Namespace
+	return deployment != nil && apply.OwnedBy(deployment, p.kafka.UID) &&
+		model.WatchedNamespace(&deployment.Spec.Template.Spec) == p.kafka.Namespace
 }
 
 // watchesHome reports whether the topic operator watches the namespace of its Kafka. In another one, the user has to grant its rights.
@@ -81,20 +85,24 @@ func (p *pass) watchesHome() bool {
 	return watched == "" || watched == p.kafka.Namespace
 }
 
-// releaseTopics releases the KafkaTopics of a topic operator that is not wanted any more. A failure is only a warning, because the nodes do
-// not need it.
+// releaseTopics releases the KafkaTopics of a topic operator that is not wanted any more, or not for this namespace. A failure is only a
+// warning, because the nodes do not need it.
 func (p *pass) releaseTopics(ctx context.Context) error {
+	why := "it has no topic operator any more"
 	if model.WantsTopicOperator(p.kafka) {
-		return nil
+		if p.watchesHome() {
+			return nil
+		}
+		why = "its topic operator watches another namespace"
 	}
 	record := p.home().facts.ConfigMap(model.TopicOperatorRecordName(p.kafka.Name))
-	wait, err := p.Reconciler.releaseTopics(ctx, client.ObjectKeyFromObject(p.kafka), record, "it has no topic operator any more")
+	wait, err := p.Reconciler.releaseTopics(ctx, client.ObjectKeyFromObject(p.kafka), record, why)
 	switch {
 	case apierrors.IsConflict(err):
 		p.requeueAfter(conflictDelay)
 	case err != nil:
 		p.warn("KafkaTopicsNotReleased", fmt.Sprintf("KafkaTopics can't be deleted while they have the finalizer %s of the topic operator, "+
-			"which runs no longer: %v", v1.FinalizerTopicOperator, err))
+			"which does not look at them any more: %v", v1.FinalizerTopicOperator, err))
 		p.requeueAfter(awayDelay)
 	case wait:
 		p.requeueAfter(awayDelay)
@@ -163,10 +171,17 @@ func (r *Reconciler) releaseTopics(ctx context.Context, kafka types.NamespacedNa
 	return false, nil
 }
 
-// topicOperatorRuns reports whether the topic operator of a Kafka runs, or may be started.
+// topicOperatorRuns reports whether the topic operator of a Kafka runs, or may be started. One that surely watches another namespace does
+// not count: the Deployment's controller has seen that, and so have its pods.
 func (r *Reconciler) topicOperatorRuns(ctx context.Context, kafka types.NamespacedName) (bool, error) {
 	name := model.TopicOperatorName(kafka.Name)
-	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: kafka.Namespace, Name: name}, &appsv1.Deployment{}); {
+	deployment := &appsv1.Deployment{}
+	elsewhere := func(pod *corev1.PodSpec) bool {
+		watched := model.WatchedNamespace(pod)
+		return watched != "" && watched != kafka.Namespace
+	}
+	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: kafka.Namespace, Name: name}, deployment); {
+	case err == nil && elsewhere(&deployment.Spec.Template.Spec) && deployment.Status.ObservedGeneration >= deployment.Generation:
 	case err == nil:
 		return true, nil
 	case !apierrors.IsNotFound(err):
@@ -178,7 +193,7 @@ func (r *Reconciler) topicOperatorRuns(ctx context.Context, kafka types.Namespac
 		return false, fmt.Errorf("list pods: %w", err)
 	}
 	return slices.ContainsFunc(pods.Items, func(pod corev1.Pod) bool {
-		return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+		return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed && !elsewhere(&pod.Spec)
 	}), nil
 }
 

@@ -40,6 +40,13 @@ func (w *world) topics() {
 	}
 }
 
+// topicsAgain creates another KafkaTopic as a topic operator keeps it.
+func (w *world) topicsAgain() {
+	w.t.Helper()
+	w.create(&v1.KafkaTopic{ObjectMeta: metav1.ObjectMeta{Name: "again", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
+		Finalizers: []string{anotherFinalizer, v1.FinalizerTopicOperator}}, Spec: &v1.KafkaTopicSpec{}})
+}
+
 // held returns the KafkaTopics that have the topic operator's finalizer.
 func (w *world) held() (names []string) {
 	w.t.Helper()
@@ -278,6 +285,49 @@ func TestKafkaTopicsAreReleasedWithTheirTopicOperator(t *testing.T) {
 		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
 		w.reconcile()
 		w.Expect(w.held()).To(Equal(all))
+	})
+	moves := func(w *world) {
+		w.t.Helper()
+		w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator.TopicOperator.WatchedNamespace = "elsewhere" })
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all), "the Deployment's controller may still start one that watches this namespace")
+	}
+	// follows has the Deployment's controller see the change, and start a pod that is as it says.
+	follows := func(w *world) {
+		w.t.Helper()
+		d := deployment(w)
+		w.get(d, d.Name)
+		d.Status.ObservedGeneration = d.Generation
+		w.Expect(w.k8s.Status().Update(w.t.Context(), d)).To(Succeed())
+		next := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: d.Name + "-2", Labels: d.Spec.Template.Labels}, Spec: d.Spec.Template.Spec}
+		next.Spec.ServiceAccountName = ""
+		w.create(next)
+	}
+	t.Run("when it is to watch another namespace", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		moves(w)
+		follows(w)
+		w.reconcile()
+		w.Expect(w.held()).To(Equal(all), "its pod is still there")
+		stop(w, pod)
+		released(w)
+		w.topicsAgain()
+		w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator.TopicOperator.WatchedNamespace = "" })
+		w.reconcile()
+		w.reconcile()
+		w.Expect(w.held()).To(ContainElement("again"), "it watches this namespace again")
+		w.get(&corev1.ConfigMap{}, "my-cluster-kafka-topics")
+	})
+	t.Run("when the operator restarts after it was to watch another namespace, and the namespace is deleted", func(t *testing.T) {
+		w, pod := begin(t, withTopicOperator())
+		moves(w)
+		w.r.topicOperators.Clear()
+		w.reconcile()
+		stop(w, &corev1.ConfigMap{ObjectMeta: w.named("my-cluster-kafka-topics")})
+		stop(w, &v1.Kafka{ObjectMeta: w.named("my-cluster")})
+		stop(w, deployment(w))
+		stop(w, pod)
+		released(w)
 	})
 	t.Run("but not those in another namespace, where it has no rights", func(t *testing.T) {
 		k := withTopicOperator()

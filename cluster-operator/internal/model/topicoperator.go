@@ -55,9 +55,9 @@ func IsTopicOperatorRecord(c *corev1.ConfigMap, kafka string) bool {
 		c.Labels[core.LabelComponentType] == ComponentTopics && c.Annotations[ownership.MarkSelf] != "" && !ownership.Copy(c, "ConfigMap")
 }
 
-// WatchedNamespace returns the namespace whose KafkaTopics the topic operator of a Deployment reconciles, "" if it has none.
-func WatchedNamespace(deployment *appsv1.Deployment) string {
-	for _, c := range deployment.Spec.Template.Spec.Containers {
+// WatchedNamespace returns the namespace whose KafkaTopics the topic operator in a pod reconciles, "" if it has none.
+func WatchedNamespace(pod *corev1.PodSpec) string {
+	for _, c := range pod.Containers {
 		for _, e := range c.Env {
 			if c.Name == topicOperatorContainer && e.Name == watchedNamespace {
 				return e.Value
