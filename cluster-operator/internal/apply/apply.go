@@ -108,7 +108,7 @@ func (a *Applier) WhyForeign(o client.Object) string {
 			return "it belongs to an earlier Kafka of this name, and is deleted with it"
 		}
 	}
-	if len(o.GetOwnerReferences()) == 0 && a.survives(o) {
+	if len(o.GetOwnerReferences()) == 0 && (a.survives(o) || a.orphaned(o)) {
 		return ""
 	}
 	return "its owner references do not name it"
@@ -345,6 +345,12 @@ func (a *Applier) advice(wanted *unstructured.Unstructured, live client.Object) 
 	case a.Owner != nil && a.UID != "" && a.decide(live) == ownership.TakeOver:
 		return fmt.Sprintf("If it is what a former object of this Kafka left, give it an owner reference to ConfigMap %s with uid %s, "+
 			"and so the other objects there that lack one, but no volume. Otherwise, %s", model.AnchorName(a.Kafka), a.UID, otherwise)
+	case a.Owner == nil && len(live.GetOwnerReferences()) == 0 && live.GetLabels()[v1.LabelCluster] == a.Kafka &&
+		!ownership.Copy(live, wanted.GetKind()):
+		return fmt.Sprintf("If it is what an earlier object of this Kafka left, nodes may need it. Give it back by an owner reference "+
+			"(apiVersion: %s, kind: Kafka, name: %s, uid: %s), and so the other objects that have the label %s: %s and no owner, but no "+
+			"volume, no Secret of a CA, and no ConfigMap without the label %s. Otherwise, %s", v1.GroupVersion, a.Kafka, a.UID,
+			v1.LabelCluster, a.Kafka, core.LabelPodName, otherwise)
 	case wanted.GetKind() == "StrimziPodSet":
 		return "Its pods stop if it is deleted: if somebody needs them, " + otherwise
 	}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"maps"
 	"os"
 	"testing"
 
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/testserver"
@@ -395,6 +397,13 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 			Annotations: map[string]string{"kafka-operators.io/cluster-id": "id", ownership.MarkSelf: mark}}
 	}
 	kafka := metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "kafka-uid"}
+	other := metav1.OwnerReference{Kind: "Kafka", Name: "other", UID: "other"}
+	config := func(pod, cluster string) *corev1.ConfigMap {
+		c := &corev1.ConfigMap{ObjectMeta: named("ConfigMap/ns/name"), Data: map[string]string{"cluster.id": cluster}}
+		c.Labels = map[string]string{core.LabelPodName: pod}
+		maps.Copy(c.Labels, ours)
+		return c
+	}
 	for name, c := range map[string]struct {
 		o    client.Object
 		ours bool
@@ -414,7 +423,14 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 		"a Secret":                    {&corev1.Secret{ObjectMeta: marks(ours, nil)}, true},
 		"a Secret of another Kafka": {&corev1.Secret{ObjectMeta: marks(map[string]string{v1.LabelCluster: "b",
 			"app.kubernetes.io/managed-by": FieldManager}, nil)}, false},
-		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
+		"a Service that lost its owner":          {&corev1.Service{ObjectMeta: named("Service/ns/name")}, true},
+		"a Service without a mark":               {&corev1.Service{ObjectMeta: marks(ours, nil)}, false},
+		"a Service restored from elsewhere":      {&corev1.Service{ObjectMeta: named("Service/elsewhere/name")}, false},
+		"a Service that was given another owner": {&corev1.Service{ObjectMeta: named("Service/ns/name", other)}, false},
+		"the ConfigMap of a node":                {config("name", "id"), true},
+		"that of a node of another cluster":      {config("name", "other"), false},
+		"a ConfigMap that is not a node's":       {config("", "id"), false},
+		"a ConfigMap that lost its owner":        {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
 	} {
 		ours := a.WhyForeign(c.o) == ""
 		NewWithT(t).Expect(ours).To(Equal(c.ours), name)

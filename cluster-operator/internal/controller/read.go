@@ -120,7 +120,7 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 func (p *pass) ours(s *site, o client.Object, kind string) bool {
 	proven := apply.OwnedBy(o, s.owner.UID)
 	if s.cluster == topology.Home {
-		return proven
+		return proven || apply.Orphaned(o, kind, p.kafka.Name)
 	}
 	live := ownership.Read(o, kind)
 	live.Terminating = false // a set that is being deleted still lists the nodes that exist
@@ -184,6 +184,7 @@ func (p *pass) identify() error {
 			id = of
 		}
 	}
+	id = cmp.Or(id, p.idOfOrphans())
 	if id == "" && len(p.away) > 0 {
 		return p.firstAway() // a volume there may have the id
 	}

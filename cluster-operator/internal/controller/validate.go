@@ -124,7 +124,7 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		switch {
 		case err == nil:
 			r.MetadataVersion, r.Features = found.MetadataVersion.String(), found.Features
-		case p.kafka.Status.KafkaVersion == p.input.Version && !p.mayServe():
+		case p.kafka.Status.KafkaVersion == p.input.Version && !p.nodeMayServe():
 			// An upgrade that never started is taken back. Until all nodes run the new version, and the status says so, nothing raises the
 			// metadata version but a user; then Kafka refuses to start, as it does now.
 			r.MetadataVersion = p.kafka.Status.KafkaMetadataVersion
@@ -133,8 +133,8 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 	return r
 }
 
-// mayServe reports whether a node may serve clients, though it does not answer the operator.
-func (p *pass) mayServe() bool {
+// nodeMayServe reports whether a node may serve clients, though it does not answer the operator.
+func (p *pass) nodeMayServe() bool {
 	return len(p.away) > 0 || slices.ContainsFunc(p.nodePods(), core.IsReady)
 }
 

@@ -23,6 +23,8 @@ import (
 const (
 	// AnnotationConfigurationHash is a hash of the part of the configuration that only a restart can change. Source: Strimzi.
 	AnnotationConfigurationHash = "strimzi.io/configuration-hash"
+	// ConfigMapClusterID is the key of the id of the Kafka cluster in a node's ConfigMap.
+	ConfigMapClusterID = "cluster.id"
 	// AnnotationInputs is a hash of what the user said that a manifest was made from. While it stays the same, the manifest does:
 	// see docs/decisions/upgrades-restart-nothing.md.
 	AnnotationInputs = "kafka-operators.io/inputs"
@@ -173,7 +175,7 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 		Data: map[string]string{
 			"server.config":     slices.Concat(c.serverConfig(n), c.userConfig(n), c.cordon(n)).render(),
 			"log4j2.properties": c.logging(),
-			"cluster.id":        c.ClusterID,
+			ConfigMapClusterID:  c.ClusterID,
 			"metadata.version":  c.MetadataVersion,
 			"start.sh":          script("start.sh"),
 			"ready.sh":          script("ready.sh"),
