@@ -114,31 +114,41 @@ func (f field) parseItem(item string, into set) error {
 	}
 	from, to := f.min, f.max
 	if span != "*" && (span != "" || !stepped) {
-		first, last, ranged := strings.Cut(span, "-")
 		var err error
-		if from, err = f.value(first); err != nil {
+		if from, to, err = f.parseSpan(span, stepped); err != nil {
 			return err
 		}
-		if ranged {
-			if to, err = f.value(last); err != nil {
-				return err
-			}
-		}
-		if !ranged && !stepped || increment == 0 {
+		if stepped && increment == 0 {
 			to = from
 		}
 	}
-	increment = max(1, increment)
 	if to < from { // 22-2 goes over midnight
 		if f.name == yearField.name {
 			return fmt.Errorf("%s: %q ends before it begins", f.name, item)
 		}
 		to += f.max - f.min + 1
 	}
-	for v := from; v <= to; v += increment {
+	for v := from; v <= to; v += max(1, increment) {
 		into[f.min+(v-f.min)%(f.max-f.min+1)] = true
 	}
 	return nil
+}
+
+// parseSpan reads 5 or 5-10. A single value is a span of its own, or if it is open, up to the last value.
+func (f field) parseSpan(span string, open bool) (from, to int, err error) {
+	first, last, ranged := strings.Cut(span, "-")
+	if from, err = f.value(first); err != nil {
+		return 0, 0, err
+	}
+	switch {
+	case ranged:
+		to, err = f.value(last)
+	case open:
+		to = f.max
+	default:
+		to = from
+	}
+	return from, to, err
 }
 
 // value reads a number, or a name, of which only the first three letters count, as in Quartz.

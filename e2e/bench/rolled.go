@@ -284,7 +284,7 @@ func (k *rolled) isBack(ctx context.Context, deleted *corev1.Pod) (bool, error) 
 	}
 	topics, err := k.admin.ListTopics(ctx)
 	if err != nil {
-		return false, nil //nolint:nilerr // a node that was asked has just been restarted: ask again
+		return false, nil // a node that was asked has just been restarted: ask again
 	}
 	for _, t := range topics {
 		if slices.ContainsFunc(t.Partitions, func(p kafka.Partition) bool { return len(p.ISR) < len(p.Replicas) }) {
@@ -300,7 +300,7 @@ func (k *rolled) balance(ctx context.Context) error {
 	return until(ctx, "each partition is led by its first replica", func() (bool, error) {
 		topics, err := k.admin.ListTopics(ctx)
 		if err != nil {
-			return false, nil //nolint:nilerr // as in isBack
+			return false, nil // as in isBack
 		}
 		var others []kafka.TopicPartition
 		for _, t := range topics {

@@ -181,7 +181,7 @@ var createCases = map[string]func(*suite){
 			"contract bad name!": "InvalidTopicException", long: "InvalidTopicException",
 			none: "InvalidPartitionsException", negative: "InvalidPartitionsException", tooMany: "InvalidReplicationFactorException",
 			unplaced: "InvalidReplicationFactorException",
-			key: "InvalidConfigurationException", null: "InvalidConfigurationException", value: "InvalidConfigurationException",
+			key:      "InvalidConfigurationException", null: "InvalidConfigurationException", value: "InvalidConfigurationException",
 		} {
 			s.refused(name, results[name].Err, kafka.ClassInvalid, want)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
-// WhyAnew returns what of a claim without a volume only a new claim can have, "" if nothing. Applied reports that the live one got just what
-// is wanted, and has something else: making it anew would not help.
+// WhyAnew returns what of a claim without a volume only a new claim can have, "" if nothing. Applied reports that the live one got just
+// what is wanted, and has something else: making it anew would not help.
 func (a *Applier) WhyAnew(wanted, live *corev1.PersistentVolumeClaim) (why string, applied bool, err error) {
 	class := func(c *corev1.PersistentVolumeClaim) string {
 		if c.Spec.StorageClassName == nil {

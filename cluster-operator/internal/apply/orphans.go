@@ -11,9 +11,9 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// Orphaned reports whether an object of a kind is one that the operator made for a Kafka of that name, and that lost its owner, as by kubectl
-// delete --cascade=orphan: the mark of its own name shows that it is no copy. Volumes have a rule of their own, and ConfigMaps other than
-// those of nodes never had an owner.
+// Orphaned reports whether an object of a kind is one that the operator made for a Kafka of that name, and that lost its owner, as by
+// kubectl delete --cascade=orphan: the mark of its own name shows that it is no copy. Volumes have a rule of their own, and ConfigMaps
+// other than those of nodes never had an owner.
 func Orphaned(o client.Object, kind, kafka string) bool {
 	labels := o.GetLabels()
 	switch o.(type) {

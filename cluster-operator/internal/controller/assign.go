@@ -102,8 +102,8 @@ func (p *pass) reportAssigned() {
 	}
 }
 
-// inTheWay returns the ids of brokers that run and are none of the Kafka's nodes, if a node that is to be made would have one of these. While
-// Kafka does not answer, new nodes do not wait: they may be what it needs to answer.
+// inTheWay returns the ids of brokers that run and are none of the Kafka's nodes, if a node that is to be made would have one of these.
+// While Kafka does not answer, new nodes do not wait: they may be what it needs to answer.
 func (p *pass) inTheWay(ctx context.Context) (strays []int32) {
 	made := p.existingIDs()
 	if len(made) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
-// idOfOrphans returns the id of the Kafka cluster that the nodes belong to which an earlier object of this Kafka left, "" if there are none:
-// those without volumes have it in their ConfigMaps alone.
+// idOfOrphans returns the id of the Kafka cluster that the nodes belong to which an earlier object of this Kafka left, "" if there are
+// none: those without volumes have it in their ConfigMaps alone.
 func (p *pass) idOfOrphans() string {
 	var ids []string
 	for key, o := range p.home().facts.Objects {

@@ -19,7 +19,8 @@ func (f *findings) topicOperator() {
 		{"reconciliationIntervalSeconds", to.ReconciliationIntervalSeconds, time.Second},
 	} {
 		if most := math.MaxInt64 / int64(interval.unit); interval.value != nil && (*interval.value < 1 || *interval.value > most) {
-			f.invalid("IntervalInvalid", ".spec.entityOperator.topicOperator.%s is %d: it must be from 1 to %d", interval.field, *interval.value, most)
+			f.invalid("IntervalInvalid", ".spec.entityOperator.topicOperator.%s is %d: it must be from 1 to %d", interval.field, *interval.value,
+				most)
 		}
 	}
 }

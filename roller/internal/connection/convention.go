@@ -41,8 +41,8 @@ var (
 	ofControllers = listener{role: core.LabelControllerRole, port: controllersPort, key: "controller.listener.names"}
 )
 
-// addresses returns the addresses of the nodes with the listener that the pod sets list, by id. That of a node in another Kubernetes cluster
-// comes from its configuration.
+// addresses returns the addresses of the nodes with the listener that the pod sets list, by id. That of a node in another Kubernetes
+// cluster comes from its configuration.
 func (l listener) addresses(namespace, cluster string, places []observe.Place) map[int32]string {
 	found := map[int32]string{}
 	for i := range places {

@@ -39,8 +39,8 @@ func (e *Engine) carryOut(ctx context.Context, s *roller.Snapshot, d *roller.Dec
 	return outcomes, progress
 }
 
-// recorded returns the progress with the outcome of an action, which is the last of these outcomes. old reports that the facts were then too
-// old.
+// recorded returns the progress with the outcome of an action, which is the last of these outcomes. old reports that the facts were then
+// too old.
 func recorded(p roller.Progress, o actuate.Outcome, at time.Time, old bool, outcomes []actuate.Outcome) roller.Progress {
 	id := o.Action.Node
 	switch {

@@ -120,8 +120,8 @@ func (r *Reconciler) saw(ctx context.Context, p *pass, err error) verdict {
 	return verdict{then: undecided}
 }
 
-// confirm asks the controller, which never lags behind, whether the name of the topic is free. It only validates a creation, and one without
-// replicas: the controller rejects that after it has checked the name, and before it asks a CreateTopicPolicy, which may throw.
+// confirm asks the controller, which never lags behind, whether the name of the topic is free. It only validates a creation, and one
+// without replicas: the controller rejects that after it has checked the name, and before it asks a CreateTopicPolicy, which may throw.
 func (r *Reconciler) confirm(ctx context.Context, p *pass) verdict {
 	err := r.kafka.Validate(ctx, kafka.NewTopic{Name: p.facts.Object.Topic(), Partitions: 1})
 	switch {
