@@ -75,7 +75,8 @@ func TestAnOrphanWithoutAMarkIsNotTakenAndNobodyIsToldToDeleteIt(t *testing.T) {
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
 	w.Expect(w.ready()).To(And(HaveField("Reason", "ObjectNotOwned"), HaveField("Message", And(
-		ContainSubstring("Service "+w.namespace+"/"+name), ContainSubstring("kind: Kafka, name: my-cluster, uid: "+string(k.UID)), Not(ContainSubstring("Delete"))))))
+		ContainSubstring("Service "+w.namespace+"/"+name), ContainSubstring("kind: Kafka, name: my-cluster, uid: "+string(k.UID)),
+		Not(ContainSubstring("Delete"))))))
 	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(s), s)).To(Succeed())
 	w.Expect(s.OwnerReferences).To(BeEmpty())
 }

@@ -246,7 +246,7 @@ func TestUnusableClientsCA(t *testing.T) {
 			s.annotate("c-clients-ca", v1.AnnotationForceReplace)
 			g.Expect(s.converge(verify)).To(Succeed())
 			g.Expect(s.check()).To(Succeed())
-			g.Expect(s.last.ClientsCAError == nil).To(BeTrue())
+			g.Expect(s.last.ClientsCAError).NotTo(HaveOccurred())
 			g.Expect(s.restarts).To(HaveEach(tc.rolls))
 		})
 	}

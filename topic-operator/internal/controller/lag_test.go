@@ -168,8 +168,8 @@ func TestABrokerThatNeverShowsTheTopicIsReported(t *testing.T) {
 	w.clock.step(lastRetry)
 	w.pass("a")
 	w.Expect(w.get("a")).To(haveConditions("Ready=False KafkaError: the Kafka controller has another state of topic 'a' than the broker " +
-		"that answers, which does not show it. If this lasts, look at the brokers' metric metadata-apply-error-count, and restart the one that lags " +
-		"behind"))
+		"that answers, which does not show it. If this lasts, look at the brokers' metric metadata-apply-error-count, and restart the one " +
+		"that lags behind"))
 	w.Expect(w.logged.took()).To(ContainElement(ContainSubstring("which does not show it")))
 	w.Expect(w.count("strimzi_reconciliations_failed_total")).To(BeEquivalentTo(9))
 
