@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func newListening(t testing.TB, seed int64) *listening {
 		}
 	}
 	h.spared = func(key facts.Key) bool { // accidents that the operator can't prevent
-		return key.Kind == "Service" || key.Kind == "Ingress" || key.Kind == "NetworkPolicy" || key.Kind == "ConfigMap"
+		return slices.Contains([]string{"Service", "Ingress", "NetworkPolicy", "ConfigMap", "StrimziPodSet"}, key.Kind)
 	}
 	return h
 }
@@ -67,8 +68,8 @@ func (h *listening) run(percent int) {
 	}
 }
 
-// move changes a listener beside the two internal ones, or adds or removes one. Node ports have a number for themselves: of two ports of
-// one name, Kubernetes leaves the node port to one.
+// move changes a listener beside the two internal ones, or adds or removes one. Those with node ports keep their type: of two ports of one
+// name, Kubernetes leaves the node port to one.
 func (h *listening) move() string {
 	k := h.kafka(h.name)
 	listeners := k.Spec.Kafka.Listeners
@@ -83,7 +84,7 @@ func (h *listening) move() string {
 		case 1:
 			l.Type = v1.ListenerClusterIP
 		case 2:
-			l.Type, l.Port = v1.ListenerNodePort, 9097+int32(at)
+			l.Type, l.Name = v1.ListenerNodePort, h.one("four", "five")
 		case 3:
 			domain := h.one("a.org", "b.org")
 			l.Type, l.TLS = v1.ListenerIngress, true

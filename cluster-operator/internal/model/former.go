@@ -71,6 +71,7 @@ func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised,
 	if live == nil {
 		return
 	}
+	follows := wanted.Spec.Type == corev1.ServiceTypeNodePort && live.Spec.Type == wanted.Spec.Type
 	if len(ports) > 0 {
 		keepType(wanted, live)
 	}
@@ -84,7 +85,7 @@ func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised,
 			continue
 		}
 		if len(ports) > 0 || port.NodePort != 0 && advertised(port.NodePort) {
-			keepPort(wanted, live.Spec.Type, port, ports)
+			keepPort(wanted, port, ports, follows)
 		}
 	}
 }
@@ -112,8 +113,9 @@ func keepType(wanted, live *corev1.Service) {
 	wanted.Annotations = annotations
 }
 
-// keepPort adds a port of the live Service to the wanted one, if a former pod is reached by it.
-func keepPort(wanted *corev1.Service, was corev1.ServiceType, port corev1.ServicePort, former []map[string]int32) {
+// keepPort adds a port of the live Service to the wanted one, if a former pod is reached by it. Follows reports that clients need its node
+// port, which Kubernetes leaves with its name.
+func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[string]int32, follows bool) {
 	at := func(same func(corev1.ServicePort) bool) *corev1.ServicePort {
 		if i := slices.IndexFunc(wanted.Spec.Ports, same); i >= 0 {
 			return &wanted.Spec.Ports[i]
@@ -132,8 +134,8 @@ func keepPort(wanted *corev1.Service, was corev1.ServiceType, port corev1.Servic
 		}
 	case !leads(port.TargetPort, former):
 		return
-	case named != nil && was == corev1.ServiceTypeNodePort && wanted.Spec.Type == was && !moves(*named, port):
-		return // Kubernetes leaves the node port with the name
+	case follows && named != nil && !moves(*named, port):
+		return
 	}
 	if named != nil {
 		port.Name = fmt.Sprintf("%s-%d", port.Name, port.Port)
