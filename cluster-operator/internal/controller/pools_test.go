@@ -293,6 +293,7 @@ func TestAPoolWhoseChangeIsBlockedIsNotReady(t *testing.T) {
 				w.reconcile()
 			}
 			settle()
+			w.bindAll()
 			before := w.pool(c.pool).Spec.DeepCopy()
 			w.change(c.pool, c.change)
 			w.reconcile()

@@ -141,6 +141,7 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 	})
 	t.Run("together with a change that is refused", func(t *testing.T) {
 		w := begin(t)
+		w.bindAll()
 		w.change("pool", func(p *v1.KafkaNodePool) { keep(p); p.Spec.Storage.Size = "500Mi" })
 		w.reconcile()
 		w.Expect(w.conditions()).To(blockedBy(`the size of volume 0 can't change`))

@@ -332,6 +332,16 @@ func (w *world) bind(names ...string) {
 	}
 }
 
+// bindAll gives all claims volumes.
+func (w *world) bindAll() {
+	w.t.Helper()
+	var claims corev1.PersistentVolumeClaimList
+	w.Expect(w.k8s.List(w.t.Context(), &claims, client.InNamespace(w.namespace))).To(Succeed())
+	for i := range claims.Items {
+		w.bind(claims.Items[i].Name)
+	}
+}
+
 // withoutSets is a cache that shows no StrimziPodSet.
 type withoutSets struct{ client.Reader }
 
