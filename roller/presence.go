@@ -75,17 +75,8 @@ func (n *Node) lingers(now time.Time, policy Policy) bool {
 }
 
 // leaving reports whether a node became unready a short time ago without the roller. Kafka may still report it as in sync, and as a voter.
-// A container that crashes again and again changes nothing about how long that has lasted.
 func (a *Assessment) leaving(now time.Time, policy Policy) bool {
-	n := a.node
-	since := n.LastReady
-	if since.Before(n.Created) { // it was never ready
-		since = n.Created
-	}
-	if since.IsZero() {
-		since = n.ReadyChanged
-	}
-	recent := now.Sub(since) < policy.Patience
+	recent := now.Sub(a.node.ReadyChanged) < policy.Patience
 	return (a.State == StateUnready || a.State == StateUnknown) && !a.Down && !a.node.Ready.Or(true) && recent
 }
 
