@@ -50,16 +50,21 @@ func containerPorts(pod *corev1.Pod) map[string]int32 {
 	return ports
 }
 
-// KeepServing adds to a wanted Service what leads to former pods: ports of the live one, and what its type gives. A port whose number had
-// another listener leads to the number, which both have. Node ports stay that nodes advertise, unless a Service wants them.
-func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised, claimed func(nodePort int32) bool) {
-	selector := labels.SelectorFromSet(wanted.Spec.Selector)
-	var ports []map[string]int32
-	for _, pod := range former {
+// portsBehind returns the ports of the pods that a Service selects, each by name.
+func portsBehind(s *corev1.Service, pods []*corev1.Pod) (ports []map[string]int32) {
+	selector := labels.SelectorFromSet(s.Spec.Selector)
+	for _, pod := range pods {
 		if selector.Matches(labels.Set(pod.Labels)) {
 			ports = append(ports, containerPorts(pod))
 		}
 	}
+	return ports
+}
+
+// KeepServing adds to a wanted Service what leads to former pods: ports of the live one, and what its type gives. A port whose number had
+// another listener leads to the number, which both have. Node ports stay that nodes advertise, unless a Service wants them.
+func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised, claimed func(nodePort int32) bool) {
+	ports := portsBehind(wanted, former)
 	for i, port := range wanted.Spec.Ports {
 		if slices.ContainsFunc(ports, func(has map[string]int32) bool {
 			_, named := has[port.TargetPort.StrVal]
