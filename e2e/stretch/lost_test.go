@@ -95,64 +95,9 @@ var _ = full && Describe("a Kafka that loses a Kubernetes cluster of brokers for
 		inSync(admin())
 	})
 
-	It("names a broker that joins again from there, until that stops", func() {
-		leave(away)
-		annotate("kafkanodepool", "west", fmt.Sprintf("%s=[%d]", v1.AnnotationRemoveNodeIDs, away))
-		scaleWest(1)
-		By("having the operator there make its pod again")
-		lost.kubectl("delete", "pod", pod, "-n", namespace)
-		Eventually(func(g Gomega) {
-			g.Expect(object(g).Status.Conditions).To(ContainElement(And(HaveField("Reason", "StrayBroker"),
-				HaveField("Message", HavePrefix(fmt.Sprintf("Broker %d at 10.102.0.1:", away))))))
-		}).Should(Succeed(), whatWasSaid)
-		scaleWest(2) // the new broker has another id: Kafka would refuse a second one of this id
-		scaleWest(1)
-		write("strayed", func(*traffic.Traffic) {
-			Expect(traffic.Move(ctx, records("strayed"), func(replicas []int32) []int32 {
-				return []int32{away, 0, 1}
-			})).To(Succeed())
-			leave(away)
-			began := time.Now()
-			Expect(lost.Nodes()[0].PowerOff(ctx)).To(Succeed())
-			unregistered(away)
-			noStray()
-			report("a broker that joined again is forgotten, from the end of its power", time.Since(began))
-			ready()
-		})
-		inSync(admin())
-	})
-
-	It("shuts such a broker out by a new key of its CA", func() {
-		o := records("new-key")
-		o.Authorities = authorities
-		writeAs(o, func(*traffic.Traffic) {
-			replaceCAKey()
-			powerReturns(lost)
-			Eventually(func() (string, error) { return lost.Kubectl(ctx, "logs", "-n", namespace, pod) }).WithPolling(time.Second).
-				Should(ContainSubstring("SSL handshake failed"), whatWasSaid)
-		})
-		unregistered(away)
-		noStray()
-		ready()
-	})
-
-	It("has the Kubernetes cluster again like any other, once its namespace there is deleted", func() {
-		lost.kubectl("delete", "namespace", namespace, "--timeout=180s")
-		Expect(lost.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
-		annotate("kafka", name, v1.AnnotationGivenUpClusters+"-")
-		places = all
-		list()
-		places[0].kubectl("apply", "--server-side", "-n", namespace, "-f", elsewhere)
-		nodes = 5
-		ready()
-		Expect(nodeOf("east")).To(Equal(away))
-		Expect(condition(object(Default), "Degraded")).To(BeEmpty())
-		write("again", func(*traffic.Traffic) {})
-		inSync(admin())
-	})
-
-	It("is deleted like any other, and leaves nothing but volumes that are kept", func() {
-		places[0].kubectl("delete", "-n", namespace, "-f", manifest, "-f", elsewhere, "--timeout=120s")
+	It("is deleted like any other, and leaves nothing in the Kubernetes clusters that are left", func() {
+		places[0].kubectl("delete", "-n", namespace, "-f", manifest, "--timeout=120s")
+		places[0].kubectl("delete", "kafkanodepool", "west", "-n", namespace, "--timeout=120s")
 		for _, p := range places {
 			Eventually(func() string {
 				return p.kubectl("get", "kafkas,strimzipodsets,pods,services,configmaps,secrets,serviceaccounts,networkpolicies,poddisruptionbudgets",
@@ -204,14 +149,6 @@ func leave(broker int32) {
 func unregistered(broker int32) {
 	GinkgoHelper()
 	Eventually(hostOf).WithArguments(admin(), broker).Should(BeEmpty(), whatWasSaid)
-}
-
-// noStray waits until the status names no broker that is none of the Kafka's nodes.
-func noStray() {
-	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		g.Expect(object(g).Status.Conditions).NotTo(ContainElement(HaveField("Reason", "StrayBroker")))
-	}).Should(Succeed(), whatWasSaid)
 }
 
 // hostOf returns where clients from outside reach a broker; "" if there is none of this id.
