@@ -5,8 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-
-	"github.com/kafka-operators/kafka-operators/api/ownership"
 )
 
 // WhyAnew returns what of a claim without a volume only a new claim can have, "" if nothing. Applied reports that the live one got just
@@ -29,16 +27,8 @@ func (a *Applier) WhyAnew(wanted, live *corev1.PersistentVolumeClaim) (why strin
 	default:
 		return "", false, nil
 	}
-	u, err := toUnstructured(wanted)
+	u, err := a.marked(wanted)
 	if err != nil {
-		return "", false, err
-	}
-	if a.Owner != nil {
-		ownership.Mark(u, u.GetKind(), *a.Owner)
-	} else {
-		ownership.MarkName(u, u.GetKind())
-	}
-	if err := mark(u); err != nil {
 		return "", false, err
 	}
 	return why, u.GetAnnotations()[AnnotationApplied] == live.Annotations[AnnotationApplied], nil

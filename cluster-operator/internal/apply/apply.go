@@ -210,19 +210,8 @@ func (a *Applier) survives(o client.Object) bool {
 
 // Apply updates a live object to the desired state. live is the cached object, or nil: without a difference, Apply sends no request.
 func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcome, error) {
-	u, err := toUnstructured(wanted)
+	u, err := a.marked(wanted)
 	if err != nil {
-		return "", fmt.Errorf("%T %s: %w", wanted, wanted.GetName(), err)
-	}
-	if a.Owner != nil {
-		ownership.Mark(u, u.GetKind(), *a.Owner)
-		if u.GetKind() == "PersistentVolumeClaim" && a.Central != "" {
-			ownership.MarkCluster(u, a.Central)
-		}
-	} else {
-		ownership.MarkName(u, u.GetKind())
-	}
-	if err := mark(u); err != nil {
 		return "", err
 	}
 	if isNil(live) {
@@ -236,6 +225,23 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 		return Unchanged, err
 	}
 	return a.change(ctx, u, live)
+}
+
+// marked returns what is applied of an object: with the marks of its owner, and the hash of all.
+func (a *Applier) marked(wanted client.Object) (*unstructured.Unstructured, error) {
+	u, err := toUnstructured(wanted)
+	if err != nil {
+		return nil, fmt.Errorf("%T %s: %w", wanted, wanted.GetName(), err)
+	}
+	if a.Owner != nil {
+		ownership.Mark(u, u.GetKind(), *a.Owner)
+		if u.GetKind() == "PersistentVolumeClaim" && a.Central != "" {
+			ownership.MarkCluster(u, a.Central)
+		}
+	} else {
+		ownership.MarkName(u, u.GetKind())
+	}
+	return u, mark(u)
 }
 
 // differs returns the path of the first field in which a live object differs from the desired one, or "".

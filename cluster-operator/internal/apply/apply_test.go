@@ -496,3 +496,32 @@ func TestWhatAClaimKeepsIsNoDifference(t *testing.T) {
 	s.Expect(s.applier.Apply(t.Context(), claim("1Gi", "slow", "2"), live())).To(Equal(Unchanged))
 	s.Expect(s.requests).To(BeZero())
 }
+
+// A claim that got just what is wanted would get the same again, in other Kubernetes clusters as well as at home.
+func TestAClaimThatGotWhatIsWantedIsNotMadeAnew(t *testing.T) {
+	for name, owner := range map[string]*ownership.Owner{
+		"at home":   nil,
+		"elsewhere": {ID: "new", Epoch: 1, Holder: ownership.Holder{Central: "c", Cluster: "us", Object: "kafka-uid"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			if owner != nil {
+				s.applier.Owner, s.applier.Central = owner, owner.Holder.Cluster
+			}
+			class := "wanted"
+			wanted := &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "claim"},
+				Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+					StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{
+						Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
+			s.Expect(s.applier.Apply(t.Context(), wanted, (*corev1.PersistentVolumeClaim)(nil))).To(Equal(Created))
+			live := &corev1.PersistentVolumeClaim{}
+			s.Expect(s.k8s.Get(t.Context(), client.ObjectKeyFromObject(wanted), live)).To(Succeed())
+			*live.Spec.StorageClassName = "of a webhook"
+			why, applied, err := s.applier.WhyAnew(wanted, live)
+			s.Expect(err).NotTo(HaveOccurred())
+			s.Expect(why).To(Equal(`class "of a webhook" instead of "wanted"`))
+			s.Expect(applied).To(BeTrue())
+		})
+	}
+}
