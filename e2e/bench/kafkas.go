@@ -17,7 +17,6 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/freeport"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/process"
 )
@@ -40,12 +39,8 @@ func (w *world) kafkas(ctx context.Context, r *Report, sizes []int, many int) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	root, err := operatorproc.RepositoryPath()
+	program, err := buildProgram(ctx, dir, "cluster-operator")
 	if err != nil {
-		return err
-	}
-	program := filepath.Join(dir, "cluster-operator")
-	if err := image.BuildProgram(ctx, program, root, "./cluster-operator/cmd"); err != nil {
 		return err
 	}
 	for _, n := range sizes {

@@ -19,7 +19,6 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -55,12 +54,8 @@ func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	root, err := operatorproc.RepositoryPath()
+	program, err := buildProgram(ctx, dir, "roller")
 	if err != nil {
-		return err
-	}
-	program := filepath.Join(dir, "roller")
-	if err := image.BuildProgram(ctx, program, root, "./roller/cmd"); err != nil {
 		return err
 	}
 	log := filepath.Join(dir, "log")

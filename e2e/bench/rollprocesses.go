@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
@@ -28,12 +26,8 @@ func (w *world) rollProcesses(ctx context.Context, r *Report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	root, err := operatorproc.RepositoryPath()
+	program, err := buildProgram(ctx, dir, "roller")
 	if err != nil {
-		return err
-	}
-	program := filepath.Join(dir, "roller")
-	if err := image.BuildProgram(ctx, program, root, "./roller/cmd"); err != nil {
 		return err
 	}
 	if err := w.roll(ctx, program, &rolled{r: r, what: "3_processes", suffix: "_of_3_processes"}, 3, 0); err != nil {

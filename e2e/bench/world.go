@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -169,4 +171,14 @@ func (w *world) startOperator(ctx context.Context, namespace string, env map[str
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// buildProgram builds a program of the repository in a folder, and returns its path.
+func buildProgram(ctx context.Context, dir, name string) (string, error) {
+	root, err := operatorproc.RepositoryPath()
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(dir, name)
+	return program, image.BuildProgram(ctx, program, root, "./"+name+"/cmd")
 }
