@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,20 +14,17 @@ import (
 
 // findLingering finds the pods of nodes that run and are not, or may not be, what this pass wants of them: they advertise what their
 // configuration said when they started.
-func (p *pass) findLingering() error {
+func (p *pass) findLingering() {
+	pods := p.nodePods()
 	for _, s := range p.sites {
 		wanted := map[string]string{}
 		for _, m := range p.rendered[s].Manifests {
-			pod := &corev1.Pod{}
-			if err := json.Unmarshal(m.Pod, pod); err != nil {
-				return fmt.Errorf("node %d: %w", m.Node.ID, err)
-			}
 			if !p.input.Endpoints.Keep[m.Node.ID] && p.pools[m.Node.Pool] != nil { // these stay as they are
-				wanted[pod.Name] = core.Revision(pod)
+				wanted[p.podName(m.Node)] = m.Revision
 			}
 		}
 		s.lingering = nil
-		for _, pod := range p.nodePods() {
+		for _, pod := range pods {
 			revision, is := wanted[pod.Name]
 			ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 			if s.facts.Pods[pod.Name] == pod && !ended && (!is || revision != core.Revision(pod) || model.ListensElsewhere(p.kafka, pod)) {
@@ -37,7 +32,6 @@ func (p *pass) findLingering() error {
 			}
 		}
 	}
-	return nil
 }
 
 // keepReachable returns an object with what it had that clients may still reach pods of before by.

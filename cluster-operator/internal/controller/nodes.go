@@ -31,9 +31,7 @@ func (p *pass) render(ctx context.Context) error {
 			}
 		}
 	}
-	if err := p.findLingering(); err != nil {
-		return err
-	}
+	p.findLingering()
 	return p.checkPods(ctx, p.rendered)
 }
 

@@ -53,6 +53,8 @@ type Manifest struct {
 	Node topology.Node
 	// Pod is its pod as the StrimziPodSet lists it, in JSON.
 	Pod json.RawMessage
+	// Revision is that of the pod.
+	Revision string
 	// Config is its ConfigMap.
 	Config *corev1.ConfigMap
 	// Content is AnnotationContent of its ConfigMap; "" if the ConfigMap stays as it is, and its StrimziPodSet does not know it.
@@ -105,6 +107,7 @@ func (c *cluster) node(n topology.Node, live Live) (Manifest, error) {
 		pod.Annotations[AnnotationInputs] = inputs[0]
 	}
 	pod.Annotations[core.AnnotationConfigHash] = configHash(m.Config)
+	m.Revision = core.Revision(pod)
 	var err error
 	m.Pod, err = json.Marshal(pod)
 	return m, err
