@@ -40,7 +40,8 @@ func (w *world) rollProcesses(ctx context.Context, r *Report) (err error) {
 func (w *world) roll(ctx context.Context, program string, k *rolled, brokers, controllers int) (err error) {
 	k.namespace = fmt.Sprintf("roll-%d-brokers", brokers)
 	nodes, err := realkafka.Start(ctx, realkafka.Options{Brokers: brokers, Controllers: controllers, Log: k.r.progress,
-		StartTimeout: 5 * time.Minute, Config: map[string]string{"min.insync.replicas": "2"}})
+		StartTimeout: 5 * time.Minute, // the backoff is the cluster operator's default
+		Config:       map[string]string{"min.insync.replicas": "2", "replica.fetch.backoff.ms": "100"}})
 	if err != nil {
 		return err
 	}

@@ -146,6 +146,9 @@ func (c *cluster) userConfig(n topology.Node) properties {
 	config := map[string]string{"socket.connection.setup.timeout.ms": "3000", "socket.connection.setup.timeout.max.ms": "10000"}
 	if n.Roles.Broker {
 		config["min.insync.replicas"] = "1"
+		// A follower that asks a new leader before that knows of its role waits so long until it asks again, and so do records with acks=all.
+		// Kafka would wait for a second (docs/decisions/leaders.md).
+		config["replica.fetch.backoff.ms"] = "100"
 		if c.stretched() { // consumers that name their Kubernetes cluster as client.rack read from it (KIP-392)
 			config["replica.selector.class"] = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 		}
