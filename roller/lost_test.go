@@ -277,3 +277,25 @@ func TestANodeThatFailedAndIsNotReadForAMoment(t *testing.T) {
 	}
 	sc.Expect(sc.restarts).To(Equal(ids(8)))
 }
+
+// Brokers with expired certificates crash again and again. Each run of their container is short, and they hold up no controller.
+func TestControllersDoNotWaitForBrokersThatCrash(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1).with(controller, 3, 4, 5).led(3)
+	sc.lose("its certificate has expired")
+	sc.before = func() {
+		for _, id := range ids(0, 1) {
+			n := sc.node(id)
+			n.Ready, n.CrashesSince, n.ReadyChanged = roller.Known(false), noon.Add(-time.Hour), sc.s.At.Add(-time.Second)
+		}
+	}
+	for len(sc.restarts) == 0 {
+		sc.step()
+		sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically("<", 2*sc.policy.Patience))
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(3)))
+	sc.before = func() {}
+	n := sc.node(0)
+	n.CrashesSince, n.ReadyChanged = time.Time{}, sc.s.At
+	sc.step()
+	sc.Expect(sc.blocked(4)).To(ContainElement(roller.RuleLimit), "this one may have been ready until now")
+}

@@ -29,13 +29,15 @@ func (a *Assessment) unreliableVoter(now time.Time, policy Policy) bool {
 }
 
 // countsAgainstLimits reports whether the node counts against the limits because the roller waits for it. It does not wait for a node that
-// did not come back and is on hold, because a user knows about it, nor for one whose machine is lost, whoever deleted its pod.
+// did not come back and is on hold, because a user knows about it, nor for one whose machine is lost, whoever deleted its pod, nor for one
+// whose container has long crashed again and again, although each of its starts is recent.
 func (a *Assessment) countsAgainstLimits(now time.Time, policy Policy) bool {
 	n := a.node
 	if a.stage == stageFailed && (n.Hold != "" || n.lingers(now, policy)) {
 		return false
 	}
-	return a.stage.underWay() || n.stillStopping(now, policy) || a.leaving(now, policy)
+	crashes := !n.CrashesSince.IsZero() && now.Sub(n.CrashesSince) >= policy.Patience
+	return a.stage.underWay() || n.stillStopping(now, policy) || a.leaving(now, policy) && !crashes
 }
 
 // stillStopping reports whether the roller waits for a pod that is being deleted. A ready one may use its whole grace period, and the

@@ -75,6 +75,8 @@ type Node struct {
 	// they do not change if the container is killed before it is ready.
 	Created   time.Time `json:"created,omitzero"`
 	LastReady time.Time `json:"lastReady,omitzero"`
+	// CrashesSince is since when the container of Kafka has ended again and again, and was never ready; zero if that is not known.
+	CrashesSince time.Time `json:"crashesSince,omitzero"`
 	// Stuck is the state that keeps the pod from running (CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the
 	// like); empty if it is not stuck.
 	Stuck Fact[string] `json:"stuck"`

@@ -37,3 +37,47 @@ func TestUntilWhenAPodWasReady(t *testing.T) {
 		})
 	}
 }
+
+// Kafka's container crashes again and again if the run before this one began after the pod became unready, and nothing but that container
+// makes the pod unready.
+func TestSinceWhenAContainerCrashes(t *testing.T) {
+	at := func(minutes int) metav1.Time { return metav1.NewTime(time.Unix(int64(60*minutes), 0)) }
+	always := corev1.ContainerRestartPolicyAlways
+	for name, c := range map[string]struct {
+		before int
+		change func(p *corev1.Pod)
+		want   time.Time
+	}{
+		"a run began and ended in between": {before: 12, want: at(10).Time},
+		"it was ready before this run":     {before: 5},
+		"it runs for the first time": {before: 12,
+			change: func(p *corev1.Pod) { p.Status.ContainerStatuses[0].LastTerminationState.Terminated = nil }},
+		"the pod is ready": {before: 12,
+			change: func(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionTrue }},
+		"its machine was lost": {before: 12,
+			change: func(p *corev1.Pod) { p.Status.Conditions[0].Reason = "" }},
+		"another container may be unready": {before: 12,
+			change: func(p *corev1.Pod) { p.Spec.Containers = make([]corev1.Container, 2) }},
+		"a readiness gate may be closed": {before: 12,
+			change: func(p *corev1.Pod) { p.Spec.ReadinessGates = make([]corev1.PodReadinessGate, 1) }},
+		"an init container that goes on counts": {before: 12,
+			change: func(p *corev1.Pod) { p.Spec.InitContainers = []corev1.Container{{RestartPolicy: &always}} }},
+		"an init container that has ended does not": {before: 12, want: at(10).Time,
+			change: func(p *corev1.Pod) { p.Spec.InitContainers = make([]corev1.Container, 1) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := pod(0)
+			p.Spec.Containers = make([]corev1.Container, 1)
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at(10),
+				Reason: "ContainersNotReady"}}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka",
+				State:                corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(20)}},
+				LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{StartedAt: at(c.before)}}}}
+			if c.change != nil {
+				c.change(&p)
+			}
+			s := observe.Assemble(observe.Seen{At: at(30).Time, Places: []observe.Place{{Pods: []corev1.Pod{p}}}})
+			NewWithT(t).Expect(s.Nodes[0].CrashesSince).To(Equal(c.want))
+		})
+	}
+}

@@ -9,8 +9,11 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 )
 
-// readinessGates is the kubelet's reason for a pod that is unready because of a condition that is none of its containers'.
-const readinessGates = "ReadinessGatesNotReady"
+// The kubelet's reasons for a pod that is unready: because of a container, and because of a condition that is none of its containers'.
+const (
+	containersNotReady = "ContainersNotReady"
+	readinessGates     = "ReadinessGatesNotReady"
+)
 
 // readiness returns the readiness of Kafka's container, and since when: another container changes only the pod's readiness
 // (docs/decisions/facts-of-a-restart.md). If a pod has no container statuses, it returns the pod's readiness. If a machine is lost,
@@ -65,6 +68,27 @@ func lastReady(pod *corev1.Pod) time.Time {
 		return time.Time{}
 	}
 	return changed
+}
+
+// crashesSince returns since when the container of Kafka has ended again and again, and was never ready; zero if the pod does not show it.
+// An earlier run then began after the pod became unready. The pod's readiness is that of Kafka if no other container and no readiness gate
+// counts for it, and if the kubelet wrote it: it is also false while the machine is lost.
+func crashesSince(pod *corev1.Pod) time.Time {
+	counts := func(c corev1.Container) bool {
+		return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+	}
+	kafka := kafkaStatus(pod)
+	if kafka == nil || kafka.LastTerminationState.Terminated == nil || len(pod.Spec.Containers) > 1 || len(pod.Spec.ReadinessGates) > 0 ||
+		slices.ContainsFunc(pod.Spec.InitContainers, counts) {
+		return time.Time{}
+	}
+	for _, c := range pod.Status.Conditions {
+		unready := c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.Reason == containersNotReady
+		if unready && kafka.LastTerminationState.Terminated.StartedAt.After(c.LastTransitionTime.Time) {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
 }
 
 // kafkaStatus returns the status of Kafka's container; nil if the pod has none.
