@@ -115,37 +115,6 @@ func (x *instance) boundByConstraint(floor int) (Part, bool) {
 	return p, true
 }
 
-// boundByWide does the same for constraints with a limit above 1, and counts only their members among the items. With all items, it returns
-// the result of boundByConstraint.
-func (x *instance) boundByWide(items []int32, floor int) (Part, bool) {
-	if len(items) == x.n {
-		return x.boundByConstraint(floor)
-	}
-	among := newBitset(x.n)
-	for _, i := range items {
-		among.add(i)
-	}
-	best, found := Part{}, false
-	for _, i := range items {
-		for _, at := range x.wides(i) {
-			w := x.wide[at]
-			if members := x.members(w); ceil(len(members), int(w.limit)) > floor {
-				var of []int32
-				for _, j := range members {
-					if among.has(j) {
-						of = append(of, j)
-					}
-				}
-				if n := ceil(len(of), int(w.limit)); n > floor {
-					best, floor, found = part(KindConstraint, n, of), n, true
-					best.Constraint = int(w.constraint)
-				}
-			}
-		}
-	}
-	return best, found
-}
-
 // distinct returns the members in ascending order, without duplicates.
 func distinct(members []int32) []int32 {
 	s := append([]int32(nil), members...)

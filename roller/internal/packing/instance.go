@@ -63,23 +63,6 @@ func (s *slot) leave(i int32) {
 	s.rest ^= uint16(i)
 }
 
-// near returns the pairs that are in any constraint together, whatever its limit, and those that are apart.
-func (x *instance) near() relation {
-	if len(x.wide) == 0 {
-		return x.apart
-	}
-	near := relation{x.apart.words, slices.Clone(x.apart.rows)}
-	for _, w := range x.wide {
-		members := x.members(w)
-		for a, i := range members {
-			for _, j := range members[a+1:] {
-				near.relate(i, j)
-			}
-		}
-	}
-	return near
-}
-
 func newInstance(in *Input) *instance {
 	x := &instance{in: in, n: in.Items, apart: newRelation(in.Items)}
 	x.relatePairs()

@@ -28,14 +28,11 @@ func (s *solver) solve(f *filler, total int64) {
 	s.f = f
 	f.firstFit(s.items, &s.best)
 	s.bound = s.x.boundByCaps(s.items)
-	if !s.proven() {
-		s.raise(s.x.boundByWide(s.items, s.bound.Batches))
-	}
 	for _, step := range []struct {
 		share int64 // of the steps, in hundredths
 		do    func()
 	}{
-		{5, s.fitGroups}, {5, s.exhaustIfNear}, {5, s.fitRelations}, {5, s.findClique}, {1, s.reorder},
+		{5, s.fitGroups}, {5, s.exhaustIfNear}, {5, s.findClique}, {1, s.reorder},
 		{15, s.exhaust}, {25, s.eject}, {10, s.reorder},
 	} {
 		if s.proven() {
@@ -85,24 +82,6 @@ func (s *solver) fitGroups() {
 		slices.SortStableFunc(order, func(i, j int32) int { return cmp.Compare(groups[i], groups[j]) })
 		s.fit(order)
 	}
-}
-
-// fitRelations tries the items in the order of the groups that the constraints imply, and by the number of their relations.
-func (s *solver) fitRelations() {
-	sets := recursiveLargestFirst(s.x.n, s.x.near(), s.items, &s.steps)
-	s.fit(sets.items)
-	if s.proven() {
-		return
-	}
-	order := slices.Clone(s.items)
-	degree := make([]int, s.x.n)
-	for _, i := range order {
-		degree[i] = s.x.apart.of(i).count()
-	}
-	slices.SortStableFunc(order, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(degree[j], degree[i]), cmp.Compare(len(s.x.wides(j)), len(s.x.wides(i))))
-	})
-	s.fit(order)
 }
 
 // exhaustIfNear runs exhaust before all other searches if its result would be final.
