@@ -10,6 +10,7 @@ import (
 	"crypto/sha1"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
@@ -65,13 +66,62 @@ func serial(random io.Reader) (*big.Int, error) {
 	return new(big.Int).SetBytes(b), nil
 }
 
+// identity is how the certificates that a CA signed name it: all of its certificates of one key need the same.
+type identity struct {
+	// subject is raw, since a name that is encoded otherwise is another name.
+	subject []byte
+	// keyID is the identifier of the key: Java and OpenSSL reject a certificate that names another one than the CA's certificate that they
+	// trust has. Empty stands for the usual one.
+	keyID []byte
+}
+
 // makeCA makes a CA's certificate of its key.
-func makeCA(in *Input, subject []byte, key crypto.Signer, validity time.Duration) (*x509.Certificate, error) {
+func makeCA(in *Input, id identity, key crypto.Signer, validity time.Duration) (*x509.Certificate, error) {
+	if len(id.keyID) == 0 {
+		var err error
+		if id.keyID, err = keyIdentifier(key.Public()); err != nil {
+			return nil, err
+		}
+	}
 	return sign(in, &x509.Certificate{
-		RawSubject:            subject,
+		RawSubject:            id.subject,
+		SubjectKeyId:          id.keyID,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 		BasicConstraintsValid: true, IsCA: true, MaxPathLenZero: true,
 	}, nil, key.Public(), key, validity)
+}
+
+// keyIdentifier is the usual identifier of a key, the SHA-1 of it: that of Go depends on its version. Source: RFC 5280, 4.2.1.2, method 1;
+// OpenSSL, by which Strimzi makes CAs.
+func keyIdentifier(key crypto.PublicKey) ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return nil, err
+	}
+	var info struct {
+		Algorithm pkix.AlgorithmIdentifier
+		Key       asn1.BitString
+	}
+	if _, err := asn1.Unmarshal(der, &info); err != nil {
+		return nil, err
+	}
+	sum := sha1.Sum(info.Key.Bytes)
+	return sum[:], nil
+}
+
+// identifiedAs reports whether peers that trust one of some certificates of a CA accept what another one of the same key signs.
+func identifiedAs(trusted []*x509.Certificate, cert *x509.Certificate) bool {
+	others := false
+	for _, c := range trusted {
+		if !hasKey([]*x509.Certificate{cert}, c) {
+			continue
+		}
+		if len(c.SubjectKeyId) == 0 || len(cert.SubjectKeyId) == 0 || bytes.Equal(c.SubjectKeyId, cert.SubjectKeyId) {
+			return true
+		}
+		others = true
+	}
+	return !others
 }
 
 // makeLeaf makes a certificate for a key, signed by a CA.

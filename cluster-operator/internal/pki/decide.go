@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/x509"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,8 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 			a.kind.keySecret, v1.AnnotationForceReplace, a.kind.costs())}
 	case early(a.cert(), in.Now): // a clock was ahead when it was made: no window is waited for, since what it signs is trusted by nobody
 		a.set(RenewCert, "the certificate is not valid before "+a.cert().NotBefore.Format(time.RFC3339))
+	case w.misnamed(a): // as above, what it signs is trusted by nobody
+		a.set(RenewCert, "the certificate has another subject key identifier than the one that nodes trust")
 	case w.phase(a) != Settled:
 		a.set(None, "the key is being replaced")
 	default:
@@ -102,47 +105,71 @@ func (a *authority) decideMaintenance(in *Input, windows schedule, replace bool)
 // due is when the current certificate should be made again.
 func (a *authority) due() time.Time { return a.cert().NotAfter.Add(-a.config.renewal()) }
 
-// decideSupplied checks a CA that the user supplies. Source of the messages: Strimzi.
+// refuse is the error that a user's CA can't be used.
+func refuse(format string, args ...any) error {
+	return &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(format, args...)}
+}
+
+// decideSupplied checks a CA that the user supplies, by itself and by what nodes depend on.
 func (a *authority) decideSupplied(in *Input, w *world) error {
-	fail := func(format string, args ...any) error {
-		return &Error{Reason: ReasonSuppliedCA, Message: fmt.Sprintf(format, args...)}
+	if err := a.checkSupplied(in); err != nil {
+		return err
 	}
-	if a.keySecret == nil || a.certSecret == nil {
-		return fail("%s should not be generated, but the secrets were not found. Create Secrets %s and %s in namespace %s",
-			a.kind.title, a.kind.keySecret, a.kind.certSecret, in.Namespace)
-	}
-	if len(a.chain) == 0 {
-		return fail("Secret %s/%s for CA %s does not contain a readable %s", in.Namespace, a.kind.certSecret, a.kind.constant, entryCert)
-	}
-	for i := range a.chain[:len(a.chain)-1] {
-		if !signed(a.chain[i+1], a.chain[i]) {
-			return fail("Failed to validate User supplied %s cert chain in %s: certificate %d is not signed by the one after it", a.kind.title,
-				entryCert, i+1)
-		}
-	}
-	if a.key == nil && a.kind.keySecret == ClusterCAKeySecret(in.Cluster) {
-		if a.keyErr != nil {
-			return fail("Secret %s/%s for CA %s holds an unreadable %s: %v", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey, a.keyErr)
-		}
-		return fail("Secret %s/%s for CA %s does not contain %s", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey)
-	}
-	if a.key != nil && !sameKey(a.key.Public(), a.cert().PublicKey) {
-		return fail("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret,
-			entryCert, a.kind.certSecret)
-	}
-	if flaw := caFlaw(a.cert(), in.Now); flaw != "" {
-		return fail("%s: %s in Secret %s/%s %s", a.kind.title, entryCert, in.Namespace, a.kind.certSecret, flaw)
+	if w.misnamed(a) {
+		return refuse("%s: %s in Secret %s/%s has another subject key identifier (%X) than the former certificate of the same key, which Secret "+
+			"%s has: nodes and clients would reject what the other one signs. Make a certificate with the former identifier, or one of a new key%s",
+			a.kind.title, entryCert, in.Namespace, a.kind.certSecret, a.cert().SubjectKeyId, TrustBundleSecret(in.Cluster), a.orKeepFormer(w))
 	}
 	if missing := a.missingGenerations(w); len(missing) > 0 {
-		return fail("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
+		return refuse("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
 	}
 	if cert := w.dropped(a); cert != nil && !w.unexplained(a) { // which has an error of its own
-		return fail("%s: Secret %s/%s lacks the CA that signed the certificates which nodes serve until they have new ones, so that neither "+
+		return refuse("%s: Secret %s/%s lacks the CA that signed the certificates which nodes serve until they have new ones, so that neither "+
 			"clients nor the operators would trust them. Add its certificate, which Secret %s has, as entry %s", a.kind.title, in.Namespace,
 			a.kind.certSecret, TrustBundleSecret(in.Cluster), a.retainedName(cert)+suffixCert)
 	}
 	a.set(Supplied, "the user supplies this CA")
 	return nil
+}
+
+// checkSupplied checks the Secrets of a CA that the user supplies. Source of the messages: Strimzi.
+func (a *authority) checkSupplied(in *Input) error {
+	if a.keySecret == nil || a.certSecret == nil {
+		return refuse("%s should not be generated, but the secrets were not found. Create Secrets %s and %s in namespace %s",
+			a.kind.title, a.kind.keySecret, a.kind.certSecret, in.Namespace)
+	}
+	if len(a.chain) == 0 {
+		return refuse("Secret %s/%s for CA %s does not contain a readable %s", in.Namespace, a.kind.certSecret, a.kind.constant, entryCert)
+	}
+	for i := range a.chain[:len(a.chain)-1] {
+		if !signed(a.chain[i+1], a.chain[i]) {
+			return refuse("Failed to validate User supplied %s cert chain in %s: certificate %d is not signed by the one after it", a.kind.title,
+				entryCert, i+1)
+		}
+	}
+	if a.key == nil && a.kind.keySecret == ClusterCAKeySecret(in.Cluster) {
+		if a.keyErr != nil {
+			return refuse("Secret %s/%s for CA %s holds an unreadable %s: %v", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey, a.keyErr)
+		}
+		return refuse("Secret %s/%s for CA %s does not contain %s", in.Namespace, a.kind.keySecret, a.kind.constant, entryKey)
+	}
+	if a.key != nil && !sameKey(a.key.Public(), a.cert().PublicKey) {
+		return refuse("%s: %s in Secret %s/%s does not belong to %s in Secret %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret,
+			entryCert, a.kind.certSecret)
+	}
+	if flaw := caFlaw(a.cert(), in.Now); flaw != "" {
+		return refuse("%s: %s in Secret %s/%s %s", a.kind.title, entryCert, in.Namespace, a.kind.certSecret, flaw)
+	}
+	return nil
+}
+
+// orKeepFormer completes advice about another identifier of the same key: what brokers trust may have several.
+func (a *authority) orKeepFormer(w *world) string {
+	if a.kind.subject == clusterSubject {
+		return ""
+	}
+	at := slices.IndexFunc(w.clients, func(cert *x509.Certificate) bool { return hasKey(a.chain[:1], cert) })
+	return ", or keep the former one as entry " + a.retainedName(w.clients[at]) + suffixCert
 }
 
 // missingGenerations are the annotations with generations that a user's Secrets lack.

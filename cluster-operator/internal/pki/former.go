@@ -33,7 +33,7 @@ func (a *authority) renewFormer(in *Input, former []*x509.Certificate, phase Pha
 	if in.Now.Before(cert.NotAfter.Add(-min(lastChance, a.config.renewal()))) || !windows.mayRenew(in.Now, cert.NotAfter) {
 		return former, nil
 	}
-	renewed, err := makeCA(in, cert.RawSubject, a.keyOf(cert), days(a.config.ValidityDays))
+	renewed, err := makeCA(in, identity{cert.RawSubject, cert.SubjectKeyId}, a.keyOf(cert), days(a.config.ValidityDays))
 	if err != nil {
 		return nil, fmt.Errorf("create a certificate of the former key of the %s: %w", a.kind.title, err)
 	}

@@ -35,6 +35,11 @@ func TestHistory(t *testing.T) {
 
 func play(s *sim, seed uint64, steps int) error {
 	r := rand.New(rand.NewPCG(seed, 1))
+	if seed%2 == 1 {
+		if err := s.adopt(); err != nil {
+			return err
+		}
+	}
 	if err := s.converge(s.check); err != nil {
 		return err
 	}

@@ -72,22 +72,25 @@ func (a *authority) operate(in *Input, w *world) error {
 	return nil
 }
 
-// subject is the subject of the CA's next certificate. One of the same key keeps the subject that leaves name as their issuer; w is nil for
-// a new key. It is raw, since a name that is encoded otherwise is another name.
-func (a *authority) subject(w *world) ([]byte, error) {
+// identity is that of the CA's next certificate. One of the same key keeps what certificates name as their issuer; w is nil for a new key.
+func (a *authority) identity(w *world) (identity, error) {
 	if w != nil {
-		known := slices.Concat(a.chain, w.trusted)
+		known := slices.Concat(a.chain, w.trustedOf(a))
+		if w.misnamed(a) {
+			known = known[len(a.chain):]
+		}
 		for _, l := range w.leaves {
 			known = append(known, l.chain...)
 		}
 		for _, cert := range known {
 			if sameKey(cert.PublicKey, a.key.Public()) {
-				return cert.RawSubject, nil
+				return identity{cert.RawSubject, cert.SubjectKeyId}, nil
 			}
 		}
 	}
 	name := pkix.Name{Organization: []string{organization}, CommonName: a.kind.subject + " v" + strconv.Itoa(a.keyGeneration)}
-	return asn1.Marshal(name.ToRDNSequence())
+	subject, err := asn1.Marshal(name.ToRDNSequence())
+	return identity{subject: subject}, err
 }
 
 func (a *authority) replaceKey(in *Input, keyGeneration, certGeneration int) error {
@@ -100,11 +103,11 @@ func (a *authority) replaceKey(in *Input, keyGeneration, certGeneration int) err
 }
 
 func (a *authority) newCert(in *Input, w *world, generation int) error {
-	subject, err := a.subject(w)
+	id, err := a.identity(w)
 	if err != nil {
 		return err
 	}
-	cert, err := makeCA(in, subject, a.key, days(a.config.ValidityDays))
+	cert, err := makeCA(in, id, a.key, days(a.config.ValidityDays))
 	if err != nil {
 		return fmt.Errorf("create a certificate for the %s: %w", a.kind.title, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	cryptorand "crypto/rand"
 	"crypto/rsa"
+	"crypto/sha1"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -82,6 +83,8 @@ func TestNewCluster(t *testing.T) {
 	g.Expect(ca.Subject.String()).To(Equal("CN=cluster-ca v0,O=io.strimzi"))
 	g.Expect([]any{ca.IsCA, ca.MaxPathLen, ca.MaxPathLenZero, ca.KeyUsage, ca.SignatureAlgorithm, ca.PublicKey.(*rsa.PublicKey).N.BitLen()}).
 		To(Equal([]any{true, 0, true, x509.KeyUsageCertSign | x509.KeyUsageCRLSign, x509.SHA512WithRSA, 4096}))
+	id := sha1.Sum(x509.MarshalPKCS1PublicKey(ca.PublicKey.(*rsa.PublicKey)))
+	g.Expect(ca.SubjectKeyId).To(Equal(id[:]), "as that of OpenSSL")
 	g.Expect(ca.NotAfter).To(Equal(s.now.AddDate(0, 0, 365)))
 	g.Expect(cert(t, secrets["c-clients-ca-cert"], "ca.crt").Subject.String()).To(Equal("CN=clients-ca v0,O=io.strimzi"))
 
@@ -670,6 +673,15 @@ func TestSuppliedCA(t *testing.T) {
 		"not valid yet": {func(s *sim) {
 			certify(s, "c-cluster-ca", func(c *x509.Certificate) { c.NotBefore = s.now.Add(clockSkew + time.Minute) })
 		}, "ca.crt in Secret kafka/c-cluster-ca-cert is not valid before 2026-11-22T12:06:00Z"},
+		"another identifier": {func(s *sim) { certify(s, "c-cluster-ca", identify) },
+			"ca.crt in Secret kafka/c-cluster-ca-cert has another subject key identifier (010203)"},
+		"another identifier of the clients CA": {func(s *sim) { certify(s, "c-clients-ca", identify) },
+			"or keep the former one as entry " + formerEntry},
+		"another identifier, before there are nodes": {func(s *sim) {
+			certify(s, "c-cluster-ca", identify)
+			clear(s.pods)
+			clear(s.declared)
+		}, ""},
 		"no key usages": {func(s *sim) { certify(s, "c-cluster-ca", func(c *x509.Certificate) { c.KeyUsage = 0 }) }, ""},
 		"clocks differ": {func(s *sim) {
 			certify(s, "c-cluster-ca", func(c *x509.Certificate) { c.NotBefore = s.now.Add(clockSkew - time.Minute) })

@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -297,7 +298,7 @@ func (s *sim) verify(trusted, presented []byte) error {
 	return err
 }
 
-// verify verifies a chain as a TLS peer does.
+// verify verifies a chain as a TLS peer does, that of the strictest TLS library.
 func verify(trusted, presented []byte, now time.Time) error {
 	chain, err := parseCerts(presented)
 	if err != nil {
@@ -308,10 +309,36 @@ func verify(trusted, presented []byte, now time.Time) error {
 	for _, cert := range chain[1:] {
 		between.AddCert(cert)
 	}
-	_, err = chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
+	paths, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+	if err == nil && !slices.ContainsFunc(paths, identified) {
+		return errors.New("no trusted certificate has the key identifier that the one which it signed names")
+	}
 	return err
 }
+
+// identified reports whether each certificate names its issuer by the identifier that this has, which Java and OpenSSL require.
+func identified(path []*x509.Certificate) bool {
+	for i, issuer := range path[1:] {
+		if named := path[i].AuthorityKeyId; len(named) > 0 && len(issuer.SubjectKeyId) > 0 && !bytes.Equal(named, issuer.SubjectKeyId) {
+			return false
+		}
+	}
+	return true
+}
+
+// adopt gives a new cluster CAs that another program made, with identifiers of its own.
+func (s *sim) adopt() error {
+	if err := s.pass(4, s.check); err != nil {
+		return err
+	}
+	certify(s, ClusterCAKeySecret("c"), identify)
+	certify(s, ClientsCAKeySecret("c"), identify)
+	return nil
+}
+
+// identify gives a CA's certificate another identifier than the one which the operator gives to new ones.
+func identify(cert *x509.Certificate) { cert.SubjectKeyId = []byte{1, 2, 3} }
 
 // annotate sets an annotation of a Secret, as a user does with kubectl.
 func (s *sim) annotate(secret, annotation string) {

@@ -147,6 +147,29 @@ func hasKey(certs []*x509.Certificate, cert *x509.Certificate) bool {
 	return false
 }
 
+// trustedOf are the certificates that the trust bundle has of a CA, as it was read.
+func (w *world) trustedOf(a *authority) []*x509.Certificate {
+	if a.kind.subject == clusterSubject {
+		return w.trusted
+	}
+	return w.clients
+}
+
+// misnamed reports whether a user or a tool put a certificate into the CA's Secret that has another identifier of the same key than those
+// in the trust bundle: nodes that run would reject what it signs, or nodes that start would reject what those before it signed.
+func (w *world) misnamed(a *authority) bool {
+	if a.cert() == nil || a.key != nil && !sameKey(a.key.Public(), a.cert().PublicKey) || len(w.pods) == 0 && w.podsKnown {
+		return false
+	}
+	certs := a.chain[:1]
+	if a.kind.subject == clientsSubject { // nodes go on to trust what a former one signed if it is kept
+		certs = a.trusted()
+	}
+	return !slices.ContainsFunc(certs, func(cert *x509.Certificate) bool {
+		return hasKey(a.chain[:1], cert) && identifiedAs(w.trustedOf(a), cert)
+	})
+}
+
 // phase returns the progress of the replacement of the key. The clients CA has none: nodes serve nothing that it signed.
 func (w *world) phase(a *authority) Phase {
 	switch {
