@@ -191,6 +191,20 @@ func (a *authority) replaced() []*x509.Certificate {
 	return certs
 }
 
+// added reports whether a certificate is of a CA that a user added to the CA's Secret.
+func (a *authority) added(cert *x509.Certificate) bool {
+	found := false
+	for name, certs := range a.old {
+		if hasKey(certs, cert) {
+			if isRetained(name) {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
+}
+
 // trusted are the certificates in the CA's Secret.
 func (a *authority) trusted() []*x509.Certificate {
 	certs := slices.Clone(a.chain)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -167,9 +168,13 @@ func trustBundle(in *Input, cluster, clients *authority, trusted []*x509.Certifi
 	return desired(secret, existing)
 }
 
-// distribute lets the old key sign while some nodes trust no other. Without the old key, existing certificates stay.
+// distribute lets the old key sign while some nodes trust no other. Without the old key, existing certificates stay. Where all certificates
+// are of the new key, it was known once that all nodes trust it, and only now it is not, since some pods are unknown: it goes on to sign.
 func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate, leaves []*leaf) {
 	i.accepted = append([]*x509.Certificate{a.cert()}, former...)
+	if allOf(a.cert(), leaves) {
+		return
+	}
 	if at := a.signs(former); at >= 0 {
 		i.signer = pair{a.keyOf(former[at]), former[at], max(a.certGeneration-1, 0)}
 		return
@@ -182,6 +187,13 @@ func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate,
 				flaw, l.secretName)})
 		}
 	}
+}
+
+// allOf reports whether it is known of all leaves, as far as they exist, that a CA signed them, and that some exist.
+func allOf(ca *x509.Certificate, leaves []*leaf) bool {
+	exists := func(l *leaf) bool { return l.cert != nil }
+	other := func(l *leaf) bool { return l.unknown || exists(l) && !l.signedBy(ca) }
+	return slices.ContainsFunc(leaves, exists) && !slices.ContainsFunc(leaves, other)
 }
 
 // putLeaves adds the Secrets of leaves and what pods must carry.

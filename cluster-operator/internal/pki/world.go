@@ -119,6 +119,8 @@ func (w *world) moved(a *authority) bool { return w.trustsCurrent(a) && w.serves
 // former are certificates of other keys than the current one that nodes may still hang on: those that the CA's Secret keeps, and, in case
 // that Secret was lost or restored from a backup, those that the trust bundle and the chains of leaves hold while nodes have not moved to
 // the current one.
+// A generated CA's entries of its user's do not count while some pods are unknown and no leaf is of them: they are trusted as long as the
+// user keeps them.
 func (w *world) former(a *authority) []*x509.Certificate {
 	certs := a.replaced()
 	if a.kind.subject != clusterSubject || w.moved(a) {
@@ -134,7 +136,12 @@ func (w *world) former(a *authority) []*x509.Certificate {
 			certs = append(certs, cert)
 		}
 	}
-	return certs
+	if !a.config.Generate || w.podsKnown {
+		return certs
+	}
+	return slices.DeleteFunc(certs, func(cert *x509.Certificate) bool {
+		return a.added(cert) && !slices.ContainsFunc(w.leaves, func(l *leaf) bool { return l.unknown || l.cert != nil && l.signedBy(cert) })
+	})
 }
 
 // hasKey reports whether one of the certificates is of the same CA and key.
