@@ -312,6 +312,11 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	case !apierrors.IsNotFound(err):
 		return "", fmt.Errorf("get %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
+	return a.make(ctx, u)
+}
+
+// make creates an object that does not exist.
+func (a *Applier) make(ctx context.Context, u *unstructured.Unstructured) (Outcome, error) {
 	u.SetResourceVersion(noVersion)
 	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), a.manager()); err != nil {
 		return "", fmt.Errorf("create %s %s: %w", u.GetKind(), u.GetName(), err)
@@ -328,6 +333,14 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 	if live.GetDeletionTimestamp() != nil {
 		return Unchanged, nil // made again once it is gone
 	}
+	if a.Owner != nil && retyped(u, live) {
+		switch outcome, err := a.Delete(ctx, live); {
+		case err != nil || outcome == Changed:
+			return outcome, err
+		case outcome == Deleted:
+			return a.make(ctx, u)
+		}
+	}
 	u.SetUID(live.GetUID())
 	u.SetResourceVersion(live.GetResourceVersion())
 	if err := a.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), a.manager(), client.ForceOwnership); err != nil {
@@ -337,6 +350,17 @@ func (a *Applier) change(ctx context.Context, u *unstructured.Unstructured, live
 		return Unchanged, nil // an admission webhook made of it what was there
 	}
 	return Changed, nil
+}
+
+// retyped reports whether a Secret is to have another type, which nobody can change: it has to be made anew. In other Kubernetes clusters
+// than that of the Kafka object, it is a copy.
+func retyped(u *unstructured.Unstructured, live client.Object) bool {
+	secret, ok := live.(*corev1.Secret)
+	if !ok {
+		return false
+	}
+	wanted, _, _ := unstructured.NestedString(u.Object, "type") // it is made of a Secret
+	return wanted != "" && wanted != string(secret.Type)
 }
 
 // otherwise is the way around an object that must not be deleted.

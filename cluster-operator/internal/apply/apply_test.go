@@ -525,3 +525,52 @@ func TestAClaimThatGotWhatIsWantedIsNotMadeAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestASecretOfAnotherTypeIsMadeAnew checks what becomes of a copy of a Secret whose type is not the wanted one, which the API server lets
+// nobody change: it is made anew if it is surely the Kafka's.
+func TestASecretOfAnotherTypeIsMadeAnew(t *testing.T) {
+	for name, c := range map[string]struct {
+		change  func(*corev1.Secret)
+		outcome Outcome
+		err     string
+		kept    bool
+	}{
+		"its own": {func(*corev1.Secret) {}, Created, "", false},
+		"another owner's": {func(s *corev1.Secret) { s.Annotations[ownership.MarkID] = "other"; s.OwnerReferences = nil }, "",
+			"does not belong to this Kafka", true},
+		"a user's copy": {func(s *corev1.Secret) { s.Annotations[ownership.MarkSelf] = "Secret/ns/other" }, "",
+			"does not belong to this Kafka", true},
+		"without marks": {func(s *corev1.Secret) { s.Annotations = nil }, "", "field is immutable", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			s.applier.Owner = &ownership.Owner{ID: "2f4c", Epoch: 1, Holder: ownership.Holder{Central: "central", Cluster: "c", Object: "a"}}
+			wanted := func(kind corev1.SecretType) *corev1.Secret {
+				return &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: s.config(nil).ObjectMeta, Type: kind,
+					Data: map[string][]byte{"ca.crt": {1}, "tls.crt": {}, "tls.key": {}}}
+			}
+			live := func() *corev1.Secret {
+				o := &corev1.Secret{}
+				s.Expect(s.k8s.Get(t.Context(), client.ObjectKey{Namespace: s.namespace, Name: "config"}, o)).To(Succeed())
+				return o
+			}
+			s.Expect(s.applier.Apply(t.Context(), wanted(corev1.SecretTypeOpaque), (*corev1.Secret)(nil))).To(Equal(Created))
+			before := live()
+			c.change(before)
+			s.Expect(s.k8s.Update(t.Context(), before)).To(Succeed())
+			outcome, err := s.applier.Apply(t.Context(), wanted(corev1.SecretTypeTLS), before)
+			s.Expect(outcome).To(Equal(c.outcome))
+			if c.err == "" {
+				s.Expect(err).NotTo(HaveOccurred())
+			} else {
+				s.Expect(err).To(MatchError(ContainSubstring(c.err)))
+			}
+			s.Expect(live().UID == before.UID).To(Equal(c.kept))
+			if c.kept {
+				return
+			}
+			s.Expect(live().Type).To(Equal(corev1.SecretTypeTLS))
+			s.Expect(s.applier.Apply(t.Context(), wanted(corev1.SecretTypeTLS), live())).To(Equal(Unchanged))
+		})
+	}
+}
