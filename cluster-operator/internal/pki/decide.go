@@ -18,22 +18,12 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 		return a.decideSupplied(in, w)
 	}
 	replace := a.forced(a.keySecret, v1.AnnotationForceReplace)
+	if decided, err := a.decideKey(in, w, replace); decided || err != nil {
+		return err
+	}
 	switch {
-	case a.key == nil && replace:
-		a.set(ReplaceKey, "the key is missing, and annotation "+v1.AnnotationForceReplace+" asks for a new one")
-	case a.key == nil:
-		return a.decideMissingKey(in, w)
 	case a.cert() == nil:
 		a.set(RenewCert, "the certificate is missing or unreadable")
-	case !sameKey(a.key.Public(), a.cert().PublicKey) && a.keyOf(a.cert()) != nil:
-		a.set(ReplaceKey, "the replacement of the key was interrupted")
-	case !sameKey(a.key.Public(), a.cert().PublicKey) && !replace:
-		return &Error{Reason: ReasonCAKeyMismatch, Message: fmt.Sprintf(
-			"%s: %s in Secret %s/%s does not match %s in Secret %s. The operator changes nothing. Restore both Secrets from one backup; or "+
-				"annotate "+
-				"Secret %s with %s=true "+
-				"to create a new key, %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret,
-			a.kind.keySecret, v1.AnnotationForceReplace, a.kind.costs())}
 	case early(a.cert(), in.Now): // a clock was ahead when it was made: no window is waited for, since what it signs is trusted by nobody
 		a.set(RenewCert, "the certificate is not valid before "+a.cert().NotBefore.Format(time.RFC3339))
 	case w.misnamed(a): // as above, what it signs is trusted by nobody
@@ -44,6 +34,46 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 		a.decideMaintenance(in, windows, replace)
 	}
 	return nil
+}
+
+// decideKey decides about a key that is missing, or is not the one that nodes depend on, and reports whether it did.
+func (a *authority) decideKey(in *Input, w *world, replace bool) (decided bool, err error) {
+	if a.key == nil && replace {
+		a.set(ReplaceKey, "the key is missing, and annotation "+v1.AnnotationForceReplace+" asks for a new one")
+		return true, nil
+	}
+	if a.key == nil {
+		return true, a.decideMissingKey(in, w)
+	}
+	mismatch := a.cert() != nil && !sameKey(a.key.Public(), a.cert().PublicKey)
+	later, lost := w.later(a)
+	switch {
+	case mismatch && a.keyOf(a.cert()) != nil:
+		a.set(ReplaceKey, "the replacement of the key was interrupted")
+	case mismatch && !replace:
+		return true, &Error{Reason: ReasonCAKeyMismatch, Message: fmt.Sprintf(
+			"%s: %s in Secret %s/%s does not match %s in Secret %s. The operator changes nothing. Restore both Secrets from one backup; or "+
+				"annotate "+
+				"Secret %s with %s=true "+
+				"to create a new key, %s", a.kind.title, entryKey, in.Namespace, a.kind.keySecret, entryCert, a.kind.certSecret,
+			a.kind.keySecret, v1.AnnotationForceReplace, a.kind.costs())}
+	case lost && !replace:
+		return true, &Error{Reason: ReasonCAKeyLost, Message: fmt.Sprintf(
+			"%s. Annotate Secret %s with %s=true to create a new key instead, %s; they do not trust each other meanwhile", a.laterKey(in, later),
+			a.kind.keySecret, v1.AnnotationForceReplace, a.kind.costs())}
+	case lost: // no window is waited for, since nodes that start anyway do not trust the others
+		a.set(ReplaceKey, "pods run with a later key, which is lost, and annotation "+v1.AnnotationForceReplace+" asks for a new one")
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// laterKey describes that pods run with a later key than the Secrets have.
+func (a *authority) laterKey(in *Input, later int) string {
+	return fmt.Sprintf("%s: pods run with generation %d of the key, and Secret %s/%s has generation %d, as from an old backup, so that nodes "+
+		"which start now would not trust those that run. The operator changes nothing. Restore the Secrets with the key that nodes use",
+		a.kind.title, later, in.Namespace, a.kind.keySecret, a.keyGeneration)
 }
 
 func (a *authority) set(operation Operation, reason string) {
@@ -122,6 +152,11 @@ func (a *authority) decideSupplied(in *Input, w *world) error {
 	}
 	if missing := a.missingGenerations(w); len(missing) > 0 {
 		return refuse("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
+	}
+	if later, lost := w.later(a); lost {
+		return refuse("%s. Raise its annotation %s above %d, and %s on Secret %s, to use this key instead, for which nodes are restarted; they do "+
+			"not trust each other meanwhile", a.laterKey(in, later), v1.AnnotationCAKeyGeneration, later, v1.AnnotationCACertGeneration,
+			a.kind.certSecret)
 	}
 	if cert := w.dropped(a); cert != nil && !w.unexplained(a) { // which has an error of its own
 		return refuse("%s: Secret %s/%s lacks the CA that signed the certificates which nodes serve until they have new ones, so that neither "+

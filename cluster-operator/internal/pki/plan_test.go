@@ -326,6 +326,59 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
+// TestAllSecretsFromAnOldBackup checks Secrets of which all were restored from a backup that is older than the last replacement of the key.
+// Nodes would move to a CA that those which run do not trust, so they stay as they are, until the user has found the key or wants a new one.
+func TestAllSecretsFromAnOldBackup(t *testing.T) {
+	for name, generated := range map[string]bool{"generated": true, "the user's": false} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t)
+			s.in.ClusterCA.Generate = generated
+			backup := map[string]*corev1.Secret{}
+			for name, secret := range s.secrets {
+				backup[name] = secret.DeepCopy()
+			}
+			if generated {
+				s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
+			} else {
+				exchangeAndKeep(s, "1")
+			}
+			g.Expect(s.converge(s.check)).To(Succeed())
+			lost := s.secrets
+			restarts, declared := maps.Clone(s.restarts), maps.Clone(s.declared)
+			s.secrets = backup
+			for _, unknown := range [][]string{nil, {"c-p-1"}} {
+				err := s.pass(1000, s.check, unknown...)
+				g.Expect(err).To(MatchError(ContainSubstring("pods run with generation 1 of the key, and Secret kafka/c-cluster-ca has generation 0")))
+				g.Expect(s.declared).To(Equal(declared))
+			}
+			s.secrets = maps.Clone(lost)
+			g.Expect(s.converge(s.check)).To(Succeed())
+			g.Expect(s.restarts).To(Equal(restarts))
+
+			s.secrets = backup
+			if generated {
+				s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
+			} else {
+				s.secrets["c-cluster-ca"].Annotations[v1.AnnotationCAKeyGeneration] = "2"
+				s.secrets["c-cluster-ca-cert"].Annotations[v1.AnnotationCACertGeneration] = "2"
+			}
+			g.Expect(s.converge(func() error { return nil })).To(Succeed())
+			g.Expect(s.check()).To(Succeed())
+		})
+	}
+}
+
+// TestAGenerationThatIsSetBack checks that an annotation alone is no other key.
+func TestAGenerationThatIsSetBack(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t)
+	s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
+	g.Expect(s.converge(s.check)).To(Succeed())
+	s.secrets["c-cluster-ca"].Annotations[v1.AnnotationCAKeyGeneration] = "0"
+	g.Expect(s.converge(s.check)).To(Succeed())
+}
+
 // exchange replaces the CA in the Secrets by another one, with or without another generation.
 func exchange(s *sim, generation string) {
 	other := newSim(1)

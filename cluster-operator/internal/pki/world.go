@@ -97,19 +97,35 @@ func (w *world) servesCurrent(a *authority) bool {
 // cluster CA: because of its generation, or, after a renewal of the CA with the same key, since that certificate is still the one in its
 // Secret.
 func (w *world) podsServeCurrent(a *authority) bool {
-	if a.cert() == nil {
-		return false
-	}
+	return a.cert() != nil && w.podsKnown && !slices.ContainsFunc(w.pods, w.servesOther(a))
+}
+
+// servesOther returns a function that reports whether a pod is not known to serve a certificate of the current key of the cluster CA.
+func (w *world) servesOther(a *authority) func(Pod) bool {
 	hashes := map[string]string{}
 	for _, l := range w.leaves {
-		if l.cert != nil && l.signedBy(a.cert()) {
+		if l.cert != nil && a.cert() != nil && l.signedBy(a.cert()) {
 			hashes[l.pod] = thumbprint(l.cert)
 		}
 	}
-	return w.podsKnown && !slices.ContainsFunc(w.pods, func(pod Pod) bool {
+	return func(pod Pod) bool {
 		n, ok := generation(pod.Annotations, core.AnnotationClusterCACertGeneration)
 		hash := hashes[pod.Name]
 		return (!ok || n != a.certGeneration) && (hash == "" || pod.Annotations[core.AnnotationServerCertHash] != hash)
+	}
+}
+
+// later returns the generation of a later key of the cluster CA with which pods run, and of which no Secret has a certificate: all Secrets
+// are from a backup. It is false if there is none.
+func (w *world) later(a *authority) (int, bool) {
+	latest := w.seenKey(a)
+	if a.kind.subject != clusterSubject || !a.hasKeyGeneration || latest <= a.keyGeneration || len(w.former(a)) > 0 {
+		return 0, false
+	}
+	other := w.servesOther(a)
+	return latest, slices.ContainsFunc(w.pods, func(pod Pod) bool {
+		n, ok := generation(pod.Annotations, core.AnnotationClusterCAKeyGeneration)
+		return ok && n > a.keyGeneration && other(pod)
 	})
 }
 
