@@ -27,7 +27,7 @@ func (p *pass) authorities(ctx context.Context) (err error) {
 		p.refused = append(p.refused, p.refusedCertificates(unusable))
 	}
 	p.input.Certificates.PodAnnotations = p.plan.PodAnnotations
-	p.status.ClusterCA = string(p.plan.ClusterCA.CertPEM)
+	p.status.ClusterCA = string(p.plan.ClusterCA.TrustPEM)
 	if err := p.serve(p.plan.Listeners); err != nil {
 		return err
 	}

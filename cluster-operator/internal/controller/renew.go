@@ -83,7 +83,7 @@ func (p *pass) renew(ctx context.Context) error {
 	if err := p.writeLeaves(ctx, plan); err != nil {
 		return err
 	}
-	p.status.ClusterCA, p.status.Served = string(plan.ClusterCA.CertPEM), p.secretsOf(running)
+	p.status.ClusterCA, p.status.Served = string(plan.ClusterCA.TrustPEM), p.secretsOf(running)
 	return p.each(func(s *site) error {
 		if len(s.facts.PodSets()) == 0 {
 			return nil

@@ -96,7 +96,8 @@ func TestHistoryFindsFaults(t *testing.T) {
 		"trusts the current CA only": func(in Input) (Result, error) {
 			r, err := Plan(in)
 			if err == nil {
-				r.TrustBundle.Data[bundleCluster] = r.ClusterCA.CertPEM
+				certs, _ := parseCerts(r.ClusterCA.TrustPEM)
+				r.TrustBundle.Data[bundleCluster] = encodeCerts(certs[0])
 			}
 			return r, err
 		},

@@ -154,7 +154,7 @@ func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, mov
 func (a *authority) state(phase Phase, trusted []*x509.Certificate) CAState {
 	return CAState{
 		Operation: a.operation, Reason: a.reason, Phase: phase, CertGeneration: a.certGeneration, KeyGeneration: a.keyGeneration,
-		CertPEM: encodeCerts(a.chain...), TrustPEM: encodeCerts(trusted...), Validity: Validity{a.cert().NotAfter, a.due()},
+		TrustPEM: encodeCerts(trusted...), Validity: Validity{a.cert().NotAfter, a.due()},
 	}
 }
 

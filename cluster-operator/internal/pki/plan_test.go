@@ -490,7 +490,7 @@ func TestReplacementPhases(t *testing.T) {
 		}
 	}
 	g.Expect(s.last.ClusterCA.Phase).To(Equal(Switching))
-	g.Expect(verify(s.last.ClusterCA.CertPEM, s.secrets["c-p-0"].Data["c-p-0.crt"], s.now)).To(Succeed())
+	g.Expect(verify(s.secrets["c-cluster-ca-cert"].Data["ca.crt"], s.secrets["c-p-0"].Data["c-p-0.crt"], s.now)).To(Succeed())
 	g.Expect(s.secrets["c-trustbundle"].Data["cluster-ca.crt"]).To(ContainSubstring(string(old)))
 
 	// While a Kubernetes cluster does not respond, the replacement neither advances nor goes back.

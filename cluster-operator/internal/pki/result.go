@@ -59,10 +59,8 @@ type CAState struct {
 	Phase          Phase
 	CertGeneration int
 	KeyGeneration  int
-	// CertPEM is the CA's current certificate: ca.crt.
-	CertPEM []byte
-	// TrustPEM are all certificates that clients should trust: the current one, and the old ones while nodes may serve certificates that they
-	// signed.
+	// TrustPEM are all certificates that clients should trust: the current one first, and the old ones while nodes may serve certificates that
+	// they signed.
 	TrustPEM []byte
 	// Validity is that of the current certificate.
 	Validity Validity

@@ -57,7 +57,7 @@ type Input struct {
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
 	TopicOperatorNotReady bool
 	Endpoints             *model.Endpoints
-	// ClusterCA is the certificate that clients trust, and Certificates are those of the listeners that have their own.
+	// ClusterCA are the certificates of the cluster CA that clients need, and Certificates are those of the listeners that have their own.
 	ClusterCA    string
 	Certificates map[string]string
 	// Served are the certificates in the Secrets of nodes, if the pass ended before it knew the listeners.
@@ -357,7 +357,7 @@ func withoutKeys(listeners []v1.ListenerStatus) {
 	}
 }
 
-// renewListeners puts the current certificate of the cluster CA into the status of the listeners that serve its certificates, and not those
+// renewListeners puts the current certificates of the cluster CA into the status of the listeners that serve its certificates, and not those
 // of users: a pass that ends early may renew it. The spec may say something else by now than what nodes serve.
 func renewListeners(listeners []v1.ListenerStatus, in Input) {
 	for i := range listeners {

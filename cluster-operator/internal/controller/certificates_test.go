@@ -1,0 +1,46 @@
+package controller
+
+import (
+	"crypto/x509"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+)
+
+// TestTheStatusHasTheCAsOfAllNodes checks that clients which take the certificate to trust from the status trust the nodes while the key of
+// the cluster CA is replaced, also in a pass that can do no more than that.
+func TestTheStatusHasTheCAsOfAllNodes(t *testing.T) {
+	for name, version := range map[string]string{"a valid Kafka": "", "an invalid Kafka": "1.0.0"} {
+		t.Run(name, func(t *testing.T) {
+			w := newReadyWorld(t, "pool", 1)
+			trusted := func() string {
+				k := &v1.Kafka{}
+				w.get(k, "my-cluster")
+				for _, l := range k.Status.Listeners {
+					if len(l.Certificates) > 0 {
+						return l.Certificates[0]
+					}
+				}
+				return ""
+			}
+			before := trusted()
+			key := &corev1.Secret{}
+			w.get(key, "my-cluster-cluster-ca")
+			key.Annotations[v1.AnnotationForceReplace] = "true"
+			w.Expect(w.k8s.Update(t.Context(), key)).To(Succeed())
+			w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = version })
+			w.reconcile()
+			w.Expect(trusted()).NotTo(Equal(before))
+			node := &corev1.Secret{}
+			w.get(node, "my-cluster-pool-0")
+			roots := x509.NewCertPool()
+			w.Expect(roots.AppendCertsFromPEM([]byte(trusted()))).To(BeTrue())
+			_, err := certificate(w.WithT, node).Verify(x509.VerifyOptions{Roots: roots, CurrentTime: w.now,
+				KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
+			w.Expect(err).NotTo(HaveOccurred())
+		})
+	}
+}
