@@ -153,12 +153,16 @@ func (a *authority) decideSupplied(in *Input, w *world) error {
 	if missing := a.missingGenerations(w); len(missing) > 0 {
 		return refuse("%s: missing or invalid annotation: %s. Its value is a number from 0", a.kind.title, strings.Join(missing, ", "))
 	}
+	if w.unannounced(a) && !w.unexplained(a) { // which has an error of its own
+		return refuse("%s: the CA in Secret %s/%s was replaced, but its annotation %s was not raised. Raise it, because it tells which nodes "+
+			"have certificates of the new one", a.kind.title, in.Namespace, a.kind.certSecret, v1.AnnotationCACertGeneration)
+	}
 	if later, lost := w.later(a); lost {
-		return refuse("%s. Raise its annotation %s above %d, and %s on Secret %s, to use this key instead, for which nodes are restarted; they do "+
-			"not trust each other meanwhile", a.laterKey(in, later), v1.AnnotationCAKeyGeneration, later, v1.AnnotationCACertGeneration,
+		return refuse("%s. Raise its annotation %s above %d, and %s on Secret %s, to use this key instead, for which nodes are restarted; they "+
+			"do not trust each other meanwhile", a.laterKey(in, later), v1.AnnotationCAKeyGeneration, later, v1.AnnotationCACertGeneration,
 			a.kind.certSecret)
 	}
-	if cert := w.dropped(a); cert != nil && !w.unexplained(a) { // which has an error of its own
+	if cert := w.dropped(a); cert != nil && !w.unexplained(a) { // as above
 		return refuse("%s: Secret %s/%s lacks the CA that signed the certificates which nodes serve until they have new ones, so that neither "+
 			"clients nor the operators would trust them. Add its certificate, which Secret %s has, as entry %s", a.kind.title, in.Namespace,
 			a.kind.certSecret, TrustBundleSecret(in.Cluster), a.retainedName(cert)+suffixCert)

@@ -123,6 +123,8 @@ func (l *leaf) generation() (int, bool) {
 // issuer signs leaves in one pass.
 type issuer struct {
 	signer pair
+	// current is the current CA, which signs unless some nodes do not trust it yet.
+	current pair
 	// accepted are the CAs, in addition to the signer, whose leaves are kept: all relevant nodes trust them.
 	accepted []*x509.Certificate
 	// trusted are the certificates of which nodes trust each.
@@ -215,8 +217,13 @@ func (i issuer) desire(in *Input, l *leaf, r *Result) (Desired, error) {
 		generation, known = i.signer.generation, true
 		r.Decisions = append(r.Decisions, Decision{l.secretName, "make a certificate", flaw})
 	}
-	if !known || l.signedBy(i.signer.cert) {
+	switch {
+	case l.signedBy(i.signer.cert):
 		generation = i.signer.generation
+	case !known && l.signedBy(i.current.cert):
+		generation = i.current.generation
+	case !known: // of a former CA: pods that have the present generation count as moved to the present one
+		generation = max(i.current.generation-1, 0)
 	}
 	secret.Annotations[core.AnnotationClusterCACertGeneration] = strconv.Itoa(generation)
 	maps.Copy(secret.Data, l.extra)

@@ -50,7 +50,7 @@ func Plan(in Input) (Result, error) {
 		r.Problems = append(r.Problems, warnOfFormer(cluster.kind, cert, in.Now)...)
 	}
 
-	i := issuer{signer: cluster.current(), trusted: bundle, config: cluster.config, windows: windows}
+	i := issuer{signer: cluster.current(), current: cluster.current(), trusted: bundle, config: cluster.config, windows: windows}
 	if phase == Distributing {
 		i.distribute(&r, cluster, former, w.leaves)
 	}

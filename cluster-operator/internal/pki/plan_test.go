@@ -288,6 +288,19 @@ func TestRecovery(t *testing.T) {
 		}, 0},
 		"generations of certificates deleted": {func(s *sim) { s.secrets["c-p-0"].Annotations = nil; s.secrets["c-p-1"].Annotations = nil },
 			0},
+		"key lost, a new one asked for, and generations of certificates deleted": {func(s *sim) {
+			asked(s)
+			for _, name := range []string{"c-p-0", "c-p-1", "c-p-2"} {
+				s.secrets[name].Annotations = nil
+			}
+		}, 3},
+		"replaced on request, and generations of certificates deleted": {func(s *sim) {
+			s.annotate("c-cluster-ca", v1.AnnotationForceReplace)
+			_ = s.pass(1000, s.check)
+			for _, name := range []string{"c-p-0", "c-p-1", "c-p-2"} {
+				s.secrets[name].Annotations = nil
+			}
+		}, 3},
 		"labels of a CA edited":                    {func(s *sim) { s.secrets["c-cluster-ca"].Labels["strimzi.io/name"] = "x" }, 0},
 		"PKCS #12 stores":                          {func(s *sim) { s.in.PKCS12 = true }, 0},
 		"the operator's certificate deleted":       {func(s *sim) { delete(s.secrets, "c-cluster-operator-certs") }, 0},
@@ -327,7 +340,7 @@ func TestRecovery(t *testing.T) {
 }
 
 // TestAllSecretsFromAnOldBackup checks Secrets of which all were restored from a backup that is older than the last replacement of the key.
-// Nodes would move to a CA that those which run do not trust, so they stay as they are, until the user has found the key or wants a new one.
+// Nodes would move to a CA that those which run do not trust, so they stay as they are until the user has found the key or wants a new one.
 func TestAllSecretsFromAnOldBackup(t *testing.T) {
 	for name, generated := range map[string]bool{"generated": true, "the user's": false} {
 		t.Run(name, func(t *testing.T) {
@@ -758,6 +771,10 @@ func TestSuppliedCA(t *testing.T) {
 			s.secrets["c-cluster-ca"].Annotations, s.secrets["c-cluster-ca-cert"].Annotations = nil, nil
 		}, "its annotation strimzi.io/ca-key-generation was not raised"},
 		"exchanged, not announced": {func(s *sim) { exchange(s, "") }, "its annotation strimzi.io/ca-key-generation was not raised"},
+		"exchanged, the old certificate kept, only the key announced": {func(s *sim) {
+			exchangeAndKeep(s, "")
+			s.secrets["c-cluster-ca"].Annotations[v1.AnnotationCAKeyGeneration] = "1"
+		}, "the CA in Secret kafka/c-cluster-ca-cert was replaced, but its annotation strimzi.io/ca-cert-generation was not raised"},
 		"exchanged, announced as the same key": {func(s *sim) { exchange(s, ""); announce(s, "1") },
 			"its annotation strimzi.io/ca-key-generation was not raised"},
 		"exchanged, the old certificate kept, announced as the same key": {func(s *sim) {

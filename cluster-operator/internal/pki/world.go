@@ -234,6 +234,15 @@ func (w *world) unexplained(a *authority) bool {
 	return false
 }
 
+// unannounced reports whether leaves of another CA than the current one have its generation, by which pods that serve them would count as
+// moved to it. Somebody replaced the CA without raising the generation of its certificate.
+func (w *world) unannounced(a *authority) bool {
+	return a.kind.subject == clusterSubject && slices.ContainsFunc(w.leaves, func(l *leaf) bool {
+		n, known := l.generation()
+		return known && n == a.certGeneration && l.cert != nil && !l.signedBy(a.cert())
+	})
+}
+
 // dropped is a former CA whose certificates nodes serve, and which readers of the CA's Secret do not trust; nil if none is known. The
 // roller is such a reader, so that it would not know what may be restarted.
 func (w *world) dropped(a *authority) *x509.Certificate {
