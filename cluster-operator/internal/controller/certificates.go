@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,12 +27,24 @@ func (p *pass) authorities(ctx context.Context) (err error) {
 	if unusable := p.plan.ClientsCAError; unusable != nil { // all else is done
 		p.refused = append(p.refused, p.refusedCertificates(unusable))
 	}
-	p.input.Certificates.PodAnnotations = p.plan.PodAnnotations
+	p.input.Certificates.PodAnnotations = p.podAnnotations(p.plan)
 	p.status.ClusterCA = string(p.plan.ClusterCA.TrustPEM)
 	if err := p.serve(p.plan.Listeners); err != nil {
 		return err
 	}
 	return p.writeAuthorities(ctx, p.plan)
+}
+
+// podAnnotations returns the annotations of a plan. A node whose Secret could not be read keeps those that its pod has: without them, it
+// would be restarted now, and again once it is known.
+func (p *pass) podAnnotations(plan pki.Result) map[string]map[string]string {
+	annotations := maps.Clone(plan.PodAnnotations)
+	for _, l := range p.listed {
+		if annotations[l.Pod.Name] == nil {
+			annotations[l.Pod.Name] = pki.OfPod(l.Pod.Annotations)
+		}
+	}
+	return annotations
 }
 
 // certificates writes the Secrets of nodes and operators.

@@ -6,8 +6,12 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
 // TestTheStatusHasTheCAsOfAllNodes checks that clients which take the certificate to trust from the status trust the nodes while the key of
@@ -43,4 +47,24 @@ func TestTheStatusHasTheCAsOfAllNodes(t *testing.T) {
 			w.Expect(err).NotTo(HaveOccurred())
 		})
 	}
+}
+
+// TestANodeWhoseSecretCannotBeReadIsNotRestarted checks a Secret that somebody deleted, and that can't be asked for.
+func TestANodeWhoseSecretCannotBeReadIsNotRestarted(t *testing.T) {
+	g := NewWithT(t)
+	h := newHistory(t, 1)
+	h.runs(newKafka(), nodePool("pool", 2, v1.RoleController, v1.RoleBroker))
+	key := h.object(facts.Key{Kind: "Secret", Name: "my-cluster-cluster-ca"}).(*corev1.Secret)
+	key.Annotations[v1.AnnotationForceReplace] = "true" // so that pods have all annotations
+	h.must(h.k8s.Update(t.Context(), key))
+	h.comeUp()
+	pods := func() []*corev1.Pod {
+		return h.podsOf(h.object(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-pool"}).(*core.StrimziPodSet))
+	}
+	before := pods()
+	g.Expect(before[0].Annotations).To(HaveKey(pki.AnnotationDistrustedKey))
+	h.must(h.k8s.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: "my-cluster-pool-0"}}))
+	h.unreadable("my-cluster-pool-0")
+	h.passOver("my-cluster")
+	g.Expect(pods()).To(Equal(before))
 }

@@ -230,6 +230,18 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 	return nil
 }
 
+// OfPod returns those annotations of a pod that Result.PodAnnotations may have.
+func OfPod(annotations map[string]string) map[string]string {
+	of := map[string]string{}
+	for _, key := range []string{core.AnnotationClusterCACertGeneration, core.AnnotationClusterCAKeyGeneration,
+		core.AnnotationClientsCACertGeneration, core.AnnotationServerCertHash, AnnotationDistrustedKey} {
+		if value, ok := annotations[key]; ok {
+			of[key] = value
+		}
+	}
+	return of
+}
+
 // lookAt requests the next pass at t at the latest.
 func (r *Result) lookAt(t time.Time) {
 	if r.Next.IsZero() || t.Before(r.Next) {
