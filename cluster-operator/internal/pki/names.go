@@ -12,6 +12,9 @@ const (
 	AnnotationTemplate = "kafka-operators.io/template"
 	// AnnotationLabels names the labels that a Secret has from the Kafka, separated by commas, so that they go with it.
 	AnnotationLabels = "kafka-operators.io/copied-labels"
+	// AnnotationStore identifies the PKCS #12 store that a Secret has, with its password and certificates, so that it is made again if
+	// somebody changes one of them.
+	AnnotationStore = "kafka-operators.io/store"
 )
 
 // Entries of Secrets. Source: Strimzi.

@@ -163,7 +163,7 @@ func (a *authority) secrets(in *Input, settled bool) ([]Desired, error) {
 
 	certs := base(in, a.kind.certSecret, a.certSecret, c, a.config.OwnerReference)
 	changed := a.putCerts(certs.Data)
-	if err := putStore(in, certs.Data, changed); err != nil {
+	if err := putStore(in, certs, changed); err != nil {
 		return nil, fmt.Errorf("encode the PKCS #12 store of the %s: %w", a.kind.title, err)
 	}
 	certs.Annotations[v1.AnnotationCACertGeneration] = strconv.Itoa(a.certGeneration)

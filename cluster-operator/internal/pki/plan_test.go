@@ -72,7 +72,7 @@ func TestNewCluster(t *testing.T) {
 	g.Expect(secrets["c-cluster-ca"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-key-generation": "0",
 		"strimzi.io/owner-self": "Secret/kafka/c-cluster-ca"}))
 	g.Expect(secrets["c-clients-ca-cert"].Annotations).To(Equal(map[string]string{"strimzi.io/ca-cert-generation": "0",
-		"strimzi.io/owner-self": "Secret/kafka/c-clients-ca-cert"}))
+		"strimzi.io/owner-self": "Secret/kafka/c-clients-ca-cert", AnnotationStore: secrets["c-clients-ca-cert"].Annotations[AnnotationStore]}))
 	g.Expect(secrets["c-p-0"].Annotations).To(Equal(map[string]string{"strimzi.io/cluster-ca-cert-generation": "0",
 		"strimzi.io/owner-self": "Secret/kafka/c-p-0"}))
 	g.Expect(secrets["c-p-0"].Labels).
@@ -634,6 +634,71 @@ func TestStore(t *testing.T) {
 	store, err := pkcs12.DecodeTrustStore(after["ca.p12"], string(after["ca.password"]))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(store).To(HaveLen(2))
+}
+
+// TestAStoreThatIsNotOfTheCertificates checks that the PKCS #12 store is restored, or goes if none is wanted any more. One without a hash,
+// which an earlier version made, stays as it is until certificates change.
+func TestAStoreThatIsNotOfTheCertificates(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(t *testing.T, s *sim, ca *corev1.Secret)
+		certs  int
+		kept   bool
+	}{
+		"nothing":                       {func(*testing.T, *sim, *corev1.Secret) {}, 1, true},
+		"store edited":                  {func(_ *testing.T, _ *sim, ca *corev1.Secret) { ca.Data["ca.p12"] = []byte("x") }, 1, false},
+		"store deleted":                 {func(_ *testing.T, _ *sim, ca *corev1.Secret) { delete(ca.Data, "ca.p12") }, 1, false},
+		"another word":                  {func(_ *testing.T, _ *sim, ca *corev1.Secret) { ca.Data["ca.password"] = []byte("x") }, 1, false},
+		"no word":                       {func(_ *testing.T, _ *sim, ca *corev1.Secret) { delete(ca.Data, "ca.password") }, 1, false},
+		"a word that no store can have": {func(_ *testing.T, _ *sim, ca *corev1.Secret) {
+			ca.Data["ca.password"] = []byte("\U0001F511")
+		}, 1, false},
+		"an entry added": {func(t *testing.T, s *sim, ca *corev1.Secret) {
+			ca.Data["partner.crt"] = pemOf(levels(t, s, "a", "b")...)
+		}, 3, false},
+		"an entry added, without a hash": {func(t *testing.T, s *sim, ca *corev1.Secret) {
+			ca.Data["partner.crt"] = pemOf(levels(t, s, "a", "b")...)
+			delete(ca.Annotations, AnnotationStore)
+		}, 1, true},
+		"switched off and on": {func(t *testing.T, s *sim, _ *corev1.Secret) {
+			s.in.PKCS12 = false
+			NewWithT(t).Expect(s.converge(s.check)).To(Succeed())
+			s.in.PKCS12 = true
+		}, 1, true},
+		"switched off and on, and renewed": {func(t *testing.T, s *sim, _ *corev1.Secret) {
+			s.in.PKCS12 = false
+			s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew)
+			NewWithT(t).Expect(s.converge(s.check)).To(Succeed())
+			NewWithT(t).Expect(s.secrets["c-cluster-ca-cert"].Data).NotTo(Or(HaveKey("ca.p12"), HaveKey("ca.password")))
+			NewWithT(t).Expect(s.secrets["c-cluster-ca-cert"].Annotations).NotTo(HaveKey(AnnotationStore))
+			s.in.PKCS12 = true
+		}, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t, func(s *sim) { s.in.PKCS12 = true })
+			before := s.secrets["c-cluster-ca-cert"].Data["ca.p12"]
+			tc.change(t, s, s.secrets["c-cluster-ca-cert"])
+			g.Expect(s.converge(s.check)).To(Succeed())
+			ca := s.secrets["c-cluster-ca-cert"]
+			store, err := pkcs12.DecodeTrustStore(ca.Data["ca.p12"], string(ca.Data["ca.password"]))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(store).To(HaveLen(tc.certs))
+			g.Expect(store).To(ContainElement(HaveField("Raw", cert(t, ca, "ca.crt").Raw)))
+			g.Expect(bytes.Equal(ca.Data["ca.p12"], before)).To(Equal(tc.kept))
+			g.Expect(ca.Annotations).To(HaveKey(AnnotationStore))
+		})
+	}
+}
+
+// TestAUsersStoreStays checks a store that a user made where the operator makes none.
+func TestAUsersStoreStays(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t)
+	ca := s.secrets["c-cluster-ca-cert"]
+	ca.Data["ca.p12"], ca.Data["ca.password"] = []byte("theirs"), []byte("x")
+	s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew)
+	g.Expect(s.converge(s.check)).To(Succeed())
+	g.Expect(s.secrets["c-cluster-ca-cert"].Data).To(HaveKeyWithValue("ca.p12", []byte("theirs")))
 }
 
 // TestLabelsOfUsersOnTheCertificateOfTheCA checks that they come and go with the template, and that no others do.
