@@ -224,6 +224,11 @@ func (a *authority) keyOf(cert *x509.Certificate) crypto.Signer {
 	return nil
 }
 
+// formerKeyEntry names the entry for the key of the CA that signed before: beside its certificate.
+func (a *authority) formerKeyEntry(former []*x509.Certificate) string {
+	return a.retainedName(former[len(former)-1]) + suffixKey
+}
+
 // retain keeps the current certificate, and its key if present, in addition to the new one.
 func (a *authority) retain() {
 	cert := a.cert()

@@ -22,7 +22,7 @@ func TestCertificatesAreMadeWhileAClusterIsAway(t *testing.T) {
 			s.in.ClusterCA.Generate = false
 			key := s.secrets["c-cluster-ca"].Data["ca.key"]
 			exchangeAndKeep(s, "1")
-			s.secrets["c-cluster-ca"].Data[formerEntry[:len(formerEntry)-len(suffixCert)]+suffixKey] = key
+			s.secrets["c-cluster-ca"].Data[formerKey] = key
 		},
 		"a user's entry": func(s *sim) {
 			s.secrets["c-cluster-ca-cert"].Data["old.crt"] = pemOf(levels(t, s, "partner", "root")...)

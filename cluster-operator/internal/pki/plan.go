@@ -183,8 +183,9 @@ func (i *issuer) distribute(r *Result, a *authority, former []*x509.Certificate,
 	for _, l := range leaves {
 		if flaw := i.flaw(l, time.Time{}); flaw != "" && !l.unknown {
 			r.Problems = append(r.Problems, Problem{ReasonOldKeyGone, fmt.Sprintf(
-				"the key of the old CA is lost (%s): Secret %s gets a certificate of the new CA, which nodes trust only after a restart",
-				flaw, l.secretName)})
+				"the key of the old CA is lost (%s): Secret %s gets a certificate of the new CA, which nodes trust only after a restart. If you "+
+					"have the old key, put it into Secret %s as %s",
+				flaw, l.secretName, a.kind.keySecret, a.formerKeyEntry(former))})
 		}
 	}
 }

@@ -414,7 +414,10 @@ func exchangeAndKeep(s *sim, generation string) {
 	s.secrets["c-cluster-ca-cert"].Data[formerEntry] = former
 }
 
-const formerEntry = "ca-2027-11-22T12-00-00Z.crt"
+const (
+	formerEntry = "ca-2027-11-22T12-00-00Z.crt"
+	formerKey   = "ca-2027-11-22T12-00-00Z.key"
+)
 
 // announce sets the generation of the certificate alone, as if it were another one of the same key.
 func announce(s *sim, generation string) {
@@ -644,11 +647,11 @@ func TestAStoreThatIsNotOfTheCertificates(t *testing.T) {
 		certs  int
 		kept   bool
 	}{
-		"nothing":                       {func(*testing.T, *sim, *corev1.Secret) {}, 1, true},
-		"store edited":                  {func(_ *testing.T, _ *sim, ca *corev1.Secret) { ca.Data["ca.p12"] = []byte("x") }, 1, false},
-		"store deleted":                 {func(_ *testing.T, _ *sim, ca *corev1.Secret) { delete(ca.Data, "ca.p12") }, 1, false},
-		"another word":                  {func(_ *testing.T, _ *sim, ca *corev1.Secret) { ca.Data["ca.password"] = []byte("x") }, 1, false},
-		"no word":                       {func(_ *testing.T, _ *sim, ca *corev1.Secret) { delete(ca.Data, "ca.password") }, 1, false},
+		"nothing":       {func(*testing.T, *sim, *corev1.Secret) {}, 1, true},
+		"store edited":  {func(_ *testing.T, _ *sim, ca *corev1.Secret) { ca.Data["ca.p12"] = []byte("x") }, 1, false},
+		"store deleted": {func(_ *testing.T, _ *sim, ca *corev1.Secret) { delete(ca.Data, "ca.p12") }, 1, false},
+		"another word":  {func(_ *testing.T, _ *sim, ca *corev1.Secret) { ca.Data["ca.password"] = []byte("x") }, 1, false},
+		"no word":       {func(_ *testing.T, _ *sim, ca *corev1.Secret) { delete(ca.Data, "ca.password") }, 1, false},
 		"a word that no store can have": {func(_ *testing.T, _ *sim, ca *corev1.Secret) {
 			ca.Data["ca.password"] = []byte("\U0001F511")
 		}, 1, false},
@@ -956,7 +959,8 @@ func TestSuppliedCAReplaced(t *testing.T) {
 	r, err := Plan(s.read())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(r.Problems).
-		To(ContainElement(And(HaveField("Reason", ReasonOldKeyGone), HaveField("Message", ContainSubstring("Secret c-p-5")))))
+		To(ContainElement(And(HaveField("Reason", ReasonOldKeyGone), HaveField("Message", And(ContainSubstring("Secret c-p-5"),
+			ContainSubstring("put it into Secret c-cluster-ca as "+formerKey))))))
 	s.in.Nodes = s.in.Nodes[:3]
 
 	g.Expect(s.converge(s.check)).To(Succeed())
@@ -969,6 +973,30 @@ func TestSuppliedCAReplaced(t *testing.T) {
 	delete(s.secrets["c-cluster-ca-cert"].Data, formerEntry)
 	g.Expect(s.converge(s.check)).To(Succeed())
 	g.Expect(bytes.Contains(s.last.ClusterCA.TrustPEM, old)).To(BeFalse())
+	g.Expect(s.restarts["c-p-1"]).To(Equal(2))
+}
+
+// TestSuppliedCAReplacedWithItsKeyKept keeps the old key too: certificates that are made meanwhile are trusted by all nodes.
+func TestSuppliedCAReplacedWithItsKeyKept(t *testing.T) {
+	g := NewWithT(t)
+	s := supplied(t)
+	old := cert(t, s.secrets["c-cluster-ca-cert"], "ca.crt")
+	key := s.secrets["c-cluster-ca"].Data["ca.key"]
+	exchangeAndKeep(s, "1")
+	s.secrets["c-cluster-ca"].Data[formerKey] = key
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	s.in.Nodes = append(s.in.Nodes, node(5))
+	s.in.Nodes[0].SANs = append(s.in.Nodes[0].SANs, "new.example.com")
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.Problems).To(BeEmpty())
+	for _, name := range []string{"c-p-0", "c-p-5"} {
+		g.Expect(signed(old, cert(t, s.secrets[name], name+".crt"))).To(BeTrue(), name)
+	}
+	g.Expect(s.converge(s.check)).To(Succeed())
+	g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+	delete(s.secrets["c-cluster-ca-cert"].Data, formerEntry)
+	delete(s.secrets["c-cluster-ca"].Data, formerKey)
+	g.Expect(s.converge(s.check)).To(Succeed())
 	g.Expect(s.restarts["c-p-1"]).To(Equal(2))
 }
 
