@@ -312,6 +312,9 @@ func (a *Applier) create(ctx context.Context, u *unstructured.Unstructured, want
 	case !apierrors.IsNotFound(err):
 		return "", fmt.Errorf("get %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
+	if err := noteAskedFor(u, wanted); err != nil {
+		return "", err
+	}
 	return a.make(ctx, u)
 }
 
@@ -410,12 +413,15 @@ func HowToTake(central types.UID) string {
 	return fmt.Sprintf("annotate each of them %s: %s", ownership.MarkCentral, central)
 }
 
-// keepImmutable keeps the immutable fields of a claim, and does nothing with other objects. What a claim keeps is no difference, or it
-// would be applied in each pass, in vain.
+// keepImmutable keeps the immutable fields of a claim, and what it says of them, and does nothing with other objects. What a claim keeps is
+// no difference, or it would be applied in each pass, in vain.
 func keepImmutable(u *unstructured.Unstructured, live client.Object) error {
 	claim, ok := live.(*corev1.PersistentVolumeClaim)
 	if !ok {
 		return nil
+	}
+	if err := keepAskedFor(u, claim); err != nil {
+		return err
 	}
 	l, err := toUnstructured(claim)
 	if err != nil {

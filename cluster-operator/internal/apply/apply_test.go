@@ -497,8 +497,9 @@ func TestWhatAClaimKeepsIsNoDifference(t *testing.T) {
 	s.Expect(s.requests).To(BeZero())
 }
 
-// A claim that got just what is wanted would get the same again, in other Kubernetes clusters as well as at home.
-func TestAClaimThatGotWhatIsWantedIsNotMadeAnew(t *testing.T) {
+// A claim that has something else than was asked for is somebody else's work, or would get the same again, in other Kubernetes clusters as
+// well as at home.
+func TestAClaimThatIsNotAsItWasAskedForIsNotMadeAnew(t *testing.T) {
 	for name, owner := range map[string]*ownership.Owner{
 		"at home":   nil,
 		"elsewhere": {ID: "new", Epoch: 1, Holder: ownership.Holder{Central: "c", Cluster: "us", Object: "kafka-uid"}},
@@ -508,20 +509,56 @@ func TestAClaimThatGotWhatIsWantedIsNotMadeAnew(t *testing.T) {
 			if owner != nil {
 				s.applier.Owner, s.applier.Central = owner, owner.Holder.Cluster
 			}
-			class := "wanted"
-			wanted := &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-				ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "claim"},
-				Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-					StorageClassName: &class, Resources: corev1.VolumeResourceRequirements{
-						Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
-			s.Expect(s.applier.Apply(t.Context(), wanted, (*corev1.PersistentVolumeClaim)(nil))).To(Equal(Created))
-			live := &corev1.PersistentVolumeClaim{}
-			s.Expect(s.k8s.Get(t.Context(), client.ObjectKeyFromObject(wanted), live)).To(Succeed())
-			*live.Spec.StorageClassName = "of a webhook"
-			why, applied, err := s.applier.WhyAnew(wanted, live)
-			s.Expect(err).NotTo(HaveOccurred())
-			s.Expect(why).To(Equal(`class "of a webhook" instead of "wanted"`))
-			s.Expect(applied).To(BeTrue())
+			wanted := func(class *string) *corev1.PersistentVolumeClaim {
+				return &corev1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
+					ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "claim",
+						OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Any", Name: "any", UID: s.applier.UID}}},
+					Spec: corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+						StorageClassName: class, Resources: corev1.VolumeResourceRequirements{
+							Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}}}}
+			}
+			first, other := wanted(new("first")), wanted(new("other"))
+			s.Expect(s.applier.Apply(t.Context(), first, (*corev1.PersistentVolumeClaim)(nil))).To(Equal(Created))
+			live := func() *corev1.PersistentVolumeClaim {
+				o := &corev1.PersistentVolumeClaim{}
+				s.Expect(s.k8s.Get(t.Context(), client.ObjectKeyFromObject(first), o)).To(Succeed())
+				return o
+			}
+			const why = `class "first" instead of "other"`
+			s.Expect(WhyAnew(first, live())).To(BeEmpty())
+			s.Expect(WhyAnew(other, live())).To(Equal(why))
+			s.Expect(WhyAnew(wanted(nil), live())).To(Equal(`class "first" instead of "default"`))
+			s.Expect(s.applier.Apply(t.Context(), other, live())).To(Equal(Changed))
+			s.Expect(WhyAnew(other, live())).To(Equal(why), "what was asked for stays noted")
+			s.requests = 0
+			s.Expect(s.applier.Apply(t.Context(), other, live())).To(Equal(Unchanged))
+			s.Expect(s.requests).To(BeZero())
+
+			for what, change := range map[string]func(*corev1.PersistentVolumeClaim){
+				"another class": func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = new("of a webhook") },
+				"another selector": func(c *corev1.PersistentVolumeClaim) {
+					c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"restored": "from"}}
+				},
+				"another size": func(c *corev1.PersistentVolumeClaim) {
+					c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+				},
+				"nothing noted": func(c *corev1.PersistentVolumeClaim) { delete(c.Annotations, AnnotationAskedFor) },
+				"nonsense":      func(c *corev1.PersistentVolumeClaim) { c.Annotations[AnnotationAskedFor] = "{}" },
+			} {
+				changed := live()
+				change(changed)
+				s.Expect(WhyAnew(other, changed)).To(BeEmpty(), what)
+			}
+			byDefault := live()
+			byDefault.Annotations[AnnotationAskedFor] = `{"size":"1Gi"}`
+			s.Expect(WhyAnew(wanted(nil), byDefault)).To(BeEmpty(), "the API server chose the class")
+			s.Expect(WhyAnew(other, byDefault)).To(Equal(why))
+
+			bare := live()
+			delete(bare.Annotations, AnnotationAskedFor)
+			s.Expect(s.k8s.Update(t.Context(), bare)).To(Succeed())
+			s.Expect(s.applier.Apply(t.Context(), first, live())).To(Equal(Changed))
+			s.Expect(live().Annotations).NotTo(HaveKey(AnnotationAskedFor), "who made it is unknown")
 		})
 	}
 }

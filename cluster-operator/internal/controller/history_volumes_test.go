@@ -16,6 +16,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
@@ -39,6 +40,11 @@ func TestHistoriesOfVolumesFindPlantedFaults(t *testing.T) {
 	for fault, hide := range map[string]func(*corev1.PersistentVolumeClaim){
 		"deletions are not seen":             func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = nil },
 		"volumes seem to be those of others": func(c *corev1.PersistentVolumeClaim) { delete(c.Labels, "app.kubernetes.io/managed-by") },
+		"what is being restored seems to be what was asked for": func(c *corev1.PersistentVolumeClaim) {
+			if c.Spec.Selector != nil {
+				c.Annotations[apply.AnnotationAskedFor] = `{"selector":{"matchLabels":{"restored":"here"}},"size":"1Gi"}`
+			}
+		},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			for seed := range int64(histories) {
@@ -83,6 +89,9 @@ func (h *volumesHistory) play(steps int) {
 		h.now = h.now.Add(time.Minute)
 		h.passOver("my-cluster")
 		h.passOver("my-cluster")
+		if h.rand.Intn(2) == 0 {
+			h.endRestores()
+		}
 		h.roll(25 * h.rand.Intn(5))
 	}
 }
@@ -188,13 +197,49 @@ func (h *volumesHistory) recreate() string {
 	}
 	h.k8s.server.collect()
 	h.end()
+	restored := h.restoreVolume()
 	storage := []v1.Storage{jbod(0), jbod(0, 1), {Type: v1.StoragePersistentClaim, Size: "1Gi"}, {Type: v1.StorageEphemeral}}[h.rand.Intn(4)]
 	n := 1 + int32(h.rand.Intn(3))
 	h.begin(storage, n)
 	h.passOver("my-cluster")
 	h.roll(100)
 	change(h.history, brokers, "brokers", func(p *v1.KafkaNodePool) { p.Spec.Storage, p.Spec.Replicas = jbod(0, 1, 2), 3 })
-	return fmt.Sprintf("recreate the Kafka, controllers kept: %t, with %d brokers of %s", kept, n, storage.Type)
+	return fmt.Sprintf("recreate the Kafka, controllers kept: %t, with %d brokers of %s%s", kept, n, storage.Type, restored)
+}
+
+// restoreVolume has a tool begin to restore the data of a volume: the claim is another one, and waits. What made the one in the backup may
+// have been another version of the operator. It returns what it did, in most cases nothing.
+func (h *volumesHistory) restoreVolume() string {
+	if len(h.data) == 0 || h.rand.Intn(3) > 0 {
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(h.data))
+	name := names[h.rand.Intn(len(names))]
+	backup, ok := h.object(facts.Key{Kind: "PersistentVolumeClaim", Name: name}).(*corev1.PersistentVolumeClaim)
+	if !ok || backup.DeletionTimestamp != nil {
+		return ""
+	}
+	h.k8s.server.remove(facts.Key{Kind: "PersistentVolumeClaim", Name: name})
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: backup.Labels,
+		Annotations: maps.Clone(backup.Annotations)}, Spec: *backup.Spec.DeepCopy()}
+	claim.Annotations[apply.AnnotationApplied] = h.one("by another version", backup.Annotations[apply.AnnotationApplied])
+	claim.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"restored": "here"}}
+	h.must(h.k8s.Create(h.t.Context(), claim))
+	claim.Status.Phase = corev1.ClaimPending
+	h.must(h.k8s.Status().Update(h.t.Context(), claim))
+	return ", while claim " + name + " is being restored"
+}
+
+// endRestores has the claims get their volumes into which data is restored.
+func (h *volumesHistory) endRestores() {
+	for _, key := range sortedKeys(h.k8s.server.objects) {
+		claim, ok := h.object(key).(*corev1.PersistentVolumeClaim)
+		if ok && claim.Status.Phase == corev1.ClaimPending {
+			claim = claim.DeepCopy()
+			claim.Status.Phase = corev1.ClaimBound
+			h.must(h.k8s.Status().Update(h.t.Context(), claim))
+		}
+	}
 }
 
 // end removes the claims that are being deleted and that no pod uses.
@@ -266,7 +311,8 @@ func (h *volumesHistory) judgeRestart(live, wanted *corev1.Pod) {
 func (h *volumesHistory) start(set *core.StrimziPodSet, pod *corev1.Pod) {
 	has := claims(pod)
 	for _, name := range has {
-		if claim := h.object(facts.Key{Kind: "PersistentVolumeClaim", Name: name}); claim == nil || claim.GetDeletionTimestamp() != nil {
+		claim, ok := h.object(facts.Key{Kind: "PersistentVolumeClaim", Name: name}).(*corev1.PersistentVolumeClaim)
+		if !ok || claim.DeletionTimestamp != nil || claim.Status.Phase == corev1.ClaimPending {
 			return
 		}
 	}

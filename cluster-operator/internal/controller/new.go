@@ -88,8 +88,7 @@ func mayHaveRun(has facts.Cluster) bool {
 		case *core.StrimziPodSet:
 			return true
 		case *corev1.PersistentVolumeClaim:
-			restored := o.Spec.DataSource != nil || o.Spec.DataSourceRef != nil
-			if o.Status.Phase != corev1.ClaimPending || o.Spec.VolumeName != "" || restored {
+			if mayGetData(o) {
 				return true
 			}
 		}

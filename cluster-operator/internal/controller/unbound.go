@@ -2,12 +2,10 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
-	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -36,7 +34,7 @@ func (p *pass) withUnbound(before v1.Storage, pool *v1.KafkaNodePool) v1.Storage
 
 // waitsForVolume reports whether a claim has no volume, will not get one with data, and no pod that may run mounts it.
 func (s *site) waitsForVolume(claim *corev1.PersistentVolumeClaim) bool {
-	if isBound(claim) || claim.Spec.DataSource != nil || claim.Spec.DataSourceRef != nil {
+	if mayGetData(claim) {
 		return false
 	}
 	for _, pod := range s.facts.Pods {
@@ -47,6 +45,12 @@ func (s *site) waitsForVolume(claim *corev1.PersistentVolumeClaim) bool {
 	return true
 }
 
+// mayGetData reports whether a claim has a volume, is about to get a certain one, or may get one with data: whoever restores data may have
+// made it, and says so by a data source, or by a selector that only the volume with the data matches.
+func mayGetData(claim *corev1.PersistentVolumeClaim) bool {
+	return isBound(claim) || claim.Spec.DataSource != nil || claim.Spec.DataSourceRef != nil || !apply.IsAsAskedFor(claim)
+}
+
 // makeAnew deletes a claim without a volume that can't become what is wanted, and reports whether it did: it is made again once it is gone.
 // One that gets a volume meanwhile is another version of it, which the API server does not delete.
 func (p *pass) makeAnew(ctx context.Context, s *site, wanted *corev1.PersistentVolumeClaim) (bool, error) {
@@ -54,24 +58,17 @@ func (p *pass) makeAnew(ctx context.Context, s *site, wanted *corev1.PersistentV
 	if live == nil || live.DeletionTimestamp != nil || !s.applier.Owns(live) || !s.waitsForVolume(live) {
 		return false, nil
 	}
-	why, applied, err := s.applier.WhyAnew(wanted, live)
-	if err != nil || why == "" {
+	why := apply.WhyAnew(wanted, live)
+	if why == "" {
+		return false, nil
+	}
+	outcome, err := s.applier.Delete(ctx, live)
+	if err != nil || outcome == apply.Unchanged {
 		return false, err
 	}
-	if !applied {
-		outcome, err := s.applier.Delete(ctx, live)
-		if err != nil {
-			return false, err
-		}
-		if outcome == apply.Deleted {
-			key := facts.KeyOf(wanted)
-			s.kept[key] = true
-			p.log.Info("A claim without a volume is made anew", "claim", wanted.Name, "why", why)
-			p.wrote(s, key, outcome)
-			return true, nil
-		}
-	}
-	p.warnOf(wanted.Labels[core.LabelPoolName], "KafkaStorage", fmt.Sprintf("PersistentVolumeClaim %s has no volume, and %s, which nobody "+
-		"can change: delete it while it has none, and it is made anew", wanted.Name, why))
-	return false, nil
+	key := facts.KeyOf(wanted)
+	s.kept[key] = true
+	p.log.Info("A claim without a volume is made anew", "claim", wanted.Name, "why", why)
+	p.wrote(s, key, outcome)
+	return true, nil
 }

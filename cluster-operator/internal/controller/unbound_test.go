@@ -7,10 +7,12 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 )
 
 // settled lets claims go that nobody mounts, as Kubernetes does, and runs passes.
@@ -34,6 +36,42 @@ func (w *world) claim(name string) *corev1.PersistentVolumeClaim {
 	c := &corev1.PersistentVolumeClaim{}
 	w.get(c, name)
 	return c
+}
+
+// restored has the API server have another claim instead, as a tool that restores a backup, or an admission plugin, makes it: with its
+// labels and annotations, and without an owner.
+func (w *world) restored(from *corev1.PersistentVolumeClaim, change func(*corev1.PersistentVolumeClaim)) *corev1.PersistentVolumeClaim {
+	w.t.Helper()
+	gone := &corev1.PersistentVolumeClaim{}
+	if err := w.k8s.Get(w.t.Context(), client.ObjectKeyFromObject(from), gone); err == nil {
+		gone.Finalizers = nil
+		w.Expect(w.k8s.Update(w.t.Context(), gone)).To(Succeed())
+		w.Expect(client.IgnoreNotFound(w.k8s.Delete(w.t.Context(), gone))).To(Succeed())
+	} else {
+		w.Expect(client.IgnoreNotFound(err)).To(Succeed())
+	}
+	again := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: from.Namespace, Name: from.Name, Labels: from.Labels,
+		Annotations: from.Annotations}, Spec: *from.Spec.DeepCopy()}
+	change(again)
+	w.Expect(w.k8s.Create(w.t.Context(), again)).To(Succeed())
+	return w.claim(from.Name)
+}
+
+// selectsRestored has only the volume match into which a tool restores the data.
+func selectsRestored(c *corev1.PersistentVolumeClaim) {
+	c.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"velero.io/dynamic-pv-restore": "ns.claim.x"}}
+}
+
+// deleteAll deletes the Kafka, its pool, and what they own.
+func (w *world) deleteAll(pool string) {
+	w.t.Helper()
+	w.Expect(w.k8s.Delete(w.t.Context(), &v1.Kafka{ObjectMeta: w.named("my-cluster")})).To(Succeed())
+	w.Expect(w.k8s.Delete(w.t.Context(), w.pool(pool))).To(Succeed())
+	for _, o := range w.everything() { // there is no garbage collector here
+		if len(o.GetOwnerReferences()) > 0 {
+			w.Expect(client.IgnoreNotFound(w.k8s.Delete(w.t.Context(), o))).To(Succeed())
+		}
+	}
 }
 
 func TestVolumesThatNobodyEverHadCanBeCorrected(t *testing.T) {
@@ -124,13 +162,7 @@ func TestAClaimOfBeforeWithoutAVolumeIsMadeAnew(t *testing.T) {
 			pool.Spec.Storage.Class = new("typo")
 			w.create(newKafka(), pool)
 			w.settled()
-			w.Expect(w.k8s.Delete(t.Context(), &v1.Kafka{ObjectMeta: w.named("my-cluster")})).To(Succeed())
-			w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
-			for _, o := range w.everything() { // there is no garbage collector here
-				if len(o.GetOwnerReferences()) > 0 {
-					w.Expect(client.IgnoreNotFound(w.k8s.Delete(t.Context(), o))).To(Succeed())
-				}
-			}
+			w.deleteAll("pool")
 			claim := w.claim(name)
 			if !own {
 				delete(claim.Annotations, ownership.MarkSelf)
@@ -141,16 +173,81 @@ func TestAClaimOfBeforeWithoutAVolumeIsMadeAnew(t *testing.T) {
 			w.create(newKafka(), pool)
 			w.settled()
 			now := w.claim(name)
-			warns := ContainElement(HaveField("Message", "PersistentVolumeClaim "+name+` has no volume, and class "typo" instead of "right", `+
-				"which nobody can change: delete it while it has none, and it is made anew"))
+			w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Message", ContainSubstring(name))))
 			if own {
 				w.Expect(now.Spec.StorageClassName).To(HaveValue(Equal("right")))
-				w.Expect(w.conditions()).NotTo(warns)
 				return
 			}
 			w.Expect(now.UID).To(Equal(claim.UID))
-			w.Expect(w.conditions()).To(warns)
 			w.Expect(now.Spec.Resources.Requests[corev1.ResourceStorage]).To(Equal(resource.MustParse("1Gi")))
 		})
 	}
+}
+
+// A tool may be about to restore data into a claim without a volume, and whoever made one knows why. Nothing is done to it, whatever is
+// wanted, and nobody is told to delete it.
+func TestAClaimThatSomebodyElseMadeIsKept(t *testing.T) {
+	const name = "data-my-cluster-pool-0"
+	for what, change := range map[string]func(*corev1.PersistentVolumeClaim){
+		"for data that is being restored": selectsRestored,
+		"with another class":              func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = new("other") },
+		"with another size": func(c *corev1.PersistentVolumeClaim) {
+			c.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
+		},
+		"or an earlier version": func(c *corev1.PersistentVolumeClaim) {
+			delete(c.Annotations, apply.AnnotationAskedFor)
+			c.Spec.StorageClassName = new("other")
+		},
+	} {
+		pool := func(class string) *v1.KafkaNodePool {
+			p := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
+			p.Spec.Storage.Class, p.Spec.Storage.DeleteClaim = &class, new(true)
+			return p
+		}
+		keeps := func(w *world, claim *corev1.PersistentVolumeClaim) {
+			w.t.Helper()
+			w.settled()
+			w.Expect(w.claim(name)).To(And(HaveField("UID", claim.UID), HaveField("DeletionTimestamp", BeNil())))
+			w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Message", ContainSubstring(name))), "nobody is told to delete it")
+		}
+		t.Run(what+", of the same Kafka", func(t *testing.T) {
+			w := newWorld(t)
+			w.create(newKafka(), pool("first"))
+			w.settled()
+			claim := w.restored(w.claim(name), change)
+			keeps(w, claim)
+			w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Class = new("second") })
+			keeps(w, claim)
+			w.Expect(w.conditions()).To(blockedBy("the class of volume 0"))
+		})
+		t.Run(what+", of an earlier Kafka", func(t *testing.T) {
+			w := newWorld(t)
+			w.create(newKafka(), pool("first"))
+			w.settled()
+			backup := w.claim(name)
+			w.deleteAll("pool")
+			claim := w.restored(backup, change)
+			w.create(newKafka(), pool("second"))
+			keeps(w, claim)
+		})
+	}
+}
+
+// The API server chooses a class where none is asked for.
+func TestAClassThatNobodyAskedForIsNoMistake(t *testing.T) {
+	const name = "data-my-cluster-pool-0"
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.settled()
+	chosen := func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = new("standard") }
+	claim := w.restored(w.claim(name), chosen)
+	w.settled()
+	w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "KafkaStorage")))
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = new(true) })
+	w.settled()
+	w.Expect(w.claim(name)).To(And(HaveField("UID", claim.UID), HaveField("Annotations", HaveKeyWithValue(v1.AnnotationDeleteClaim, "true"))))
+
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Class = new("right") })
+	w.settled()
+	w.Expect(w.claim(name).Spec.StorageClassName).To(HaveValue(Equal("right")), "none of the nodes ever had a volume")
 }

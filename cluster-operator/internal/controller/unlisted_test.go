@@ -266,6 +266,9 @@ func TestWhatNeverRanCanBeCorrected(t *testing.T) {
 			w.r.Cache = withoutSets{w.r.Cache}
 		},
 		"but not if a volume may have data": func(w *world) { w.bind("data-my-cluster-controllers-4") },
+		"but not if a volume is being restored": func(w *world) {
+			w.restored(w.claim("data-my-cluster-controllers-4"), selectsRestored)
+		},
 		"but not if Kafka has reported something": func(w *world) {
 			k := &v1.Kafka{}
 			w.get(k, "my-cluster")
