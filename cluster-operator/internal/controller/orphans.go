@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
@@ -23,4 +24,10 @@ func (p *pass) idOfOrphans() string {
 		return ""
 	}
 	return ids[0]
+}
+
+// isOrphan reports whether an earlier object of this Kafka left a StrimziPodSet, which nobody has taken back yet, or a backup restored it.
+// Its nodes may run.
+func (p *pass) isOrphan(set *core.StrimziPodSet) bool {
+	return apply.Orphaned(set, "StrimziPodSet", p.kafka.Name)
 }

@@ -67,10 +67,7 @@ func listOf(names []string, most int) string {
 func (p *pass) unusedVolumes() unusedVolumes {
 	unused := unusedVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{},
 		poolless: map[string][]string{}}
-	exists, wanted, runs := p.existingIDs(), p.wantedPods(), map[string]bool{}
-	for _, n := range p.known() {
-		runs[n.Pool] = true
-	}
+	exists, wanted, runs := p.existingIDs(), p.wantedPods(), p.runningPools()
 	earlier := func(claim *corev1.PersistentVolumeClaim, pool string) bool {
 		return !runs[pool] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
 	}
@@ -88,6 +85,20 @@ func (p *pass) unusedVolumes() unusedVolumes {
 		}
 	}
 	return unused
+}
+
+// runningPools returns the pools whose nodes run, as far as it is known. Those that only an orphan lists may be what a backup restored.
+func (p *pass) runningPools() map[string]bool {
+	runs := map[string]bool{}
+	for _, n := range p.remembered {
+		runs[n.Pool] = true
+	}
+	for _, l := range p.listed {
+		if pod := p.pod(l.Node); !p.isOrphan(l.Set) || pod != nil && pod.Spec.NodeName != "" {
+			runs[l.Node.Pool] = true
+		}
+	}
+	return runs
 }
 
 // findUnmounted finds the volumes of wanted nodes that do not exist yet, and that the storage of their pools lacks.

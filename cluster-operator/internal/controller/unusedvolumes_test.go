@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
@@ -63,6 +64,31 @@ func TestAKafkaIsCreatedAgainAfterAVolumeWasRemoved(t *testing.T) {
 	w.reconcile()
 	w.reconcile()
 	w.Expect(w.removed(second)).To(BeFalse(), "it is used again")
+}
+
+// A backup may have restored a StrimziPodSet without its pods, which lists fewer nodes than there are volumes.
+func TestARestoredStrimziPodSetDoesNotHideVolumes(t *testing.T) {
+	w := newWorld(t)
+	pool := func(nodes int32) *v1.KafkaNodePool { return nodePool("pool", nodes, v1.RoleBroker) }
+	w.create(newKafka(), pool(2), nodePool("voters", 1, v1.RoleController))
+	w.reconcile()
+	w.orphan()
+	w.Expect(w.k8s.Delete(t.Context(), w.pool("pool"))).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), w.pool("voters"))).To(Succeed())
+	third := w.claim("data-my-cluster-pool-1")
+	third.Name, third.UID, third.ResourceVersion = "data-my-cluster-pool-3", "", ""
+	third.Annotations[ownership.MarkSelf] = ownership.Self("PersistentVolumeClaim", w.namespace, third.Name)
+	w.create(third)
+	w.bindAll()
+	w.create(newKafka(), pool(2), nodePool("voters", 1, v1.RoleController))
+	for range 2 {
+		w.reconcile()
+		w.Expect(w.conditions()).To(blockedBy("PersistentVolumeClaims " + third.Name + " belong to an earlier Kafka"))
+	}
+	w.Expect(w.removed(third.Name)).To(BeFalse())
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 3 })
+	w.reconcile()
+	w.Expect(w.podNames("pool")).To(ContainElement("my-cluster-pool-3"))
 }
 
 func TestAKafkaIsCreatedAgainWithTheNodesThatItHad(t *testing.T) {

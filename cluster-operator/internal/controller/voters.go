@@ -120,9 +120,11 @@ func (p *pass) mayHaveVoted() []topology.Node {
 }
 
 // checkFirstVoters stops a pass that would make the first nodes of a Kafka, and start a majority of its controllers empty beside others
-// that have the metadata of an earlier Kafka. Of nodes that exist, findEmptyVoters decides.
+// that have the metadata of an earlier Kafka. Of nodes that exist, findEmptyVoters decides, but not of those that only orphans list: if a
+// backup has just restored these, nothing else shows that their controllers ever ran.
 func (p *pass) checkFirstVoters(ctx context.Context) error {
-	if p.forced() || len(p.known()) > 0 {
+	made := slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return !p.isOrphan(l.Set) })
+	if p.forced() || made || len(p.remembered) > 0 {
 		return nil
 	}
 	had, unread, ephemeral := p.earlierLogs()
@@ -141,9 +143,12 @@ func (p *pass) checkFirstVoters(ctx context.Context) error {
 }
 
 // earlierLogs returns the claims of metadata logs of an earlier Kafka that wanted controllers use, those by Kubernetes cluster that were
-// not read, of controllers that do not exist, and how many controllers have an ephemeral log.
+// not read, of controllers that do not exist or that orphans list, and how many controllers have an ephemeral log.
 func (p *pass) earlierLogs() (had []string, unread map[string][]string, ephemeral int) {
-	exists, unread := p.existingIDs(), map[string][]string{}
+	exists, unread := map[int32]bool{}, map[string][]string{}
+	for _, n := range p.unlisted {
+		exists[n.ID] = true
+	}
 	for _, n := range p.input.Topology.Controllers() {
 		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
 		if pool == nil || s == nil {

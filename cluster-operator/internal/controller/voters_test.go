@@ -334,6 +334,23 @@ func TestNoMajorityOfControllersOfAnEarlierKafkaStartsEmpty(t *testing.T) {
 		w.r.Cache = laterClaim{w.r.Cache, third, -time.Hour}
 		stalled(w)
 	})
+	t.Run("also if a backup restored its StrimziPodSets", func(t *testing.T) {
+		w := newWorld(t)
+		w.create(newKafka(), pool(3))
+		w.reconcile()
+		w.orphan()
+		w.Expect(w.k8s.Delete(t.Context(), w.pool("pool"))).To(Succeed())
+		for _, pod := range w.pods("pool") { // which wait for a Kubernetes node
+			pod.ResourceVersion, pod.Spec.ServiceAccountName = "", ""
+			w.create(&pod)
+		}
+		w.bind(third)
+		w.loseClaim(first)
+		w.loseClaim(second)
+		w.create(newKafka(), pool(3))
+		stalled(w)
+		stalled(w)
+	})
 	t.Run("unless its user allows it", func(t *testing.T) {
 		w := begin(t, 3, first, second)
 		k := newKafka()
