@@ -378,6 +378,8 @@ func (a *Applier) advice(wanted *unstructured.Unstructured, live client.Object) 
 	case a.Owner != nil && a.UID != "" && a.decide(live) == ownership.TakeOver:
 		return fmt.Sprintf("If it is what a former object of this Kafka left, give it an owner reference to ConfigMap %s with uid %s, "+
 			"and so the other objects there that lack one, but no volume. Otherwise, %s", model.AnchorName(a.Kafka), a.UID, otherwise)
+	case a.Owner == nil && ofCentral(live):
+		return "Nodes of a Kafka of this name that has another central cluster may need it: " + otherwise
 	case a.Owner == nil && len(live.GetOwnerReferences()) == 0 && live.GetLabels()[v1.LabelCluster] == a.Kafka &&
 		!ownership.Copy(live, wanted.GetKind()):
 		return fmt.Sprintf("If it is what an earlier object of this Kafka left, nodes may need it. Give it back by an owner reference "+

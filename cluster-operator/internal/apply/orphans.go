@@ -12,10 +12,13 @@ import (
 )
 
 // Orphaned reports whether an object of a kind is one that the operator made for a Kafka of that name, and that lost its owner, as by
-// kubectl delete --cascade=orphan: the mark of its own name shows that it is no copy. Volumes have a rule of their own, and ConfigMaps
-// other than those of nodes never had an owner.
+// kubectl delete --cascade=orphan: the mark of its own name shows that it is no copy. One with the id of an owner was made for a Kafka with
+// another central cluster, which may run. Volumes have a rule of their own, and ConfigMaps other than those of nodes never had an owner.
 func Orphaned(o client.Object, kind, kafka string) bool {
 	labels := o.GetLabels()
+	if ofCentral(o) {
+		return false
+	}
 	switch o.(type) {
 	case *corev1.PersistentVolumeClaim:
 		return false
@@ -26,6 +29,11 @@ func Orphaned(o client.Object, kind, kafka string) bool {
 	}
 	return len(o.GetOwnerReferences()) == 0 && labels[v1.LabelCluster] == kafka && labels[core.LabelManagedBy] == model.ManagedBy &&
 		ownership.Original(o, kind)
+}
+
+// ofCentral reports whether an object was made in a Kubernetes cluster that was remote to its operator.
+func ofCentral(o client.Object) bool {
+	return o.GetAnnotations()[ownership.MarkID] != "" || o.GetLabels()[ownership.MarkID] != ""
 }
 
 // orphaned reports whether an object is what an earlier object of this Kafka left. The ConfigMap of a node names the Kafka cluster, and is

@@ -153,6 +153,47 @@ func TestVolumesOfACentralClusterElsewhereAreNotTakenOverAtHome(t *testing.T) {
 	}
 }
 
+// What somebody kept of a stretched Kafka in a remote Kubernetes cluster, as by deleting its anchor with --cascade=orphan, is not what a Kafka
+// of that cluster left.
+func TestWhatAnotherCentralClusterMadeIsNotTakenForOrphans(t *testing.T) {
+	for name, c := range map[string]struct {
+		volumes bool
+		reason  string
+	}{"with volumes": {true, reasonConflict}, "without, and without certificates": {false, reasonNotOwned}} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			h := formInMemory(t, untouched)
+			id := h.centrals[0].kafka().Status.ClusterID
+			local, kept := h.centrals[1], map[facts.Key]string{} // in whose Kubernetes cluster it is
+			for _, key := range sortedKeys(h.servers[2].objects) {
+				o := copied(h.servers[2].objects[key].Object)
+				more := key.Kind == "PersistentVolumeClaim" || key.Kind == "Secret"
+				if o.GetLabels()[v1.LabelCluster] != "my-cluster" || key == anchorKey || key.Kind == "Pod" || more && !c.volumes {
+					continue
+				}
+				o.SetUID("")
+				o.SetResourceVersion("")
+				o.SetOwnerReferences(nil)
+				h.must(local.k8s.Create(t.Context(), o))
+				kept[key] = local.server.objects[key].GetResourceVersion()
+			}
+			g.Expect(kept).To(HaveKey(facts.Key{Kind: "StrimziPodSet", Name: "my-cluster-east"}))
+			k := newKafka()
+			k.Namespace = historyNamespace
+			h.must(local.k8s.Create(t.Context(), k))
+			pool := h.pool("east", 1, v1.RoleBroker, v1.RoleController)
+			pool.Annotations = nil
+			h.must(local.k8s.Create(t.Context(), pool))
+			h.passes(local)
+			for key, version := range kept {
+				g.Expect(local.server.objects[key].GetResourceVersion()).To(Equal(version), "%s %s", key.Kind, key.Name)
+			}
+			g.Expect(local.kafka().Status.ClusterID).NotTo(Equal(id))
+			g.Expect(local.ready()).To(And(HaveField("Reason", c.reason), HaveField("Message", Not(ContainSubstring("Give it back")))))
+		})
+	}
+}
+
 // TestVolumesAreAdoptedByTheirOwnKafka checks that a Kafka which is deleted and created again continues with its volumes, whatever version
 // of the operator made them, and whatever else proves whose they are.
 func TestVolumesAreAdoptedByTheirOwnKafka(t *testing.T) {
