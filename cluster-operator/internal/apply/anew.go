@@ -49,8 +49,8 @@ func noteAskedFor(u *unstructured.Unstructured, wanted client.Object) error {
 	return unstructured.SetNestedField(u.Object, string(text), "metadata", "annotations", AnnotationAskedFor)
 }
 
-// keepAskedFor keeps what a live claim says that was asked for. It is unknown who made a claim that lacks that, or the mark of its own name,
-// which it gets now.
+// keepAskedFor keeps what a live claim says that was asked for. It is unknown who made a claim that lacks that, or the mark of its own
+// name, which it gets now.
 func keepAskedFor(u *unstructured.Unstructured, live *corev1.PersistentVolumeClaim) error {
 	noted, ok := live.Annotations[AnnotationAskedFor]
 	if !ok || !ownership.Original(live, u.GetKind()) {

@@ -153,8 +153,8 @@ func TestVolumesOfACentralClusterElsewhereAreNotTakenOverAtHome(t *testing.T) {
 	}
 }
 
-// What somebody kept of a stretched Kafka in a remote Kubernetes cluster, as by deleting its anchor with --cascade=orphan, is not what a Kafka
-// of that cluster left.
+// What somebody kept of a stretched Kafka in a remote Kubernetes cluster, as by deleting its anchor with --cascade=orphan, is not what a
+// Kafka of that cluster left.
 func TestWhatAnotherCentralClusterMadeIsNotTakenForOrphans(t *testing.T) {
 	for name, c := range map[string]struct {
 		volumes bool
