@@ -44,7 +44,7 @@ func (p *pass) keepReachable(s *site, o model.Object) model.Object {
 		return wanted
 	case *networkingv1.Ingress:
 		if before, is := live.(*networkingv1.Ingress); is && p.mayServe(s, before) {
-			model.KeepRouting(wanted, before)
+			model.KeepRouting(wanted, before, s.routes)
 		}
 		return wanted
 	case *networkingv1.NetworkPolicy:
@@ -80,6 +80,14 @@ func (p *pass) claims(nodePort int32) bool {
 		}
 	}
 	return false
+}
+
+// routes reports whether a wanted Ingress leads from a host.
+func (s *site) routes(host string) bool {
+	return slices.ContainsFunc(s.entrances, func(o model.Object) bool {
+		ingress, is := o.(*networkingv1.Ingress)
+		return is && slices.ContainsFunc(ingress.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.Host == host })
+	})
 }
 
 // mayServe reports whether clients may reach pods of before by a Service or an Ingress.

@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,9 +12,12 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -256,6 +262,100 @@ func (w ways) ports() (all []string) {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// oneIngressPerHost refuses an Ingress with a host that another one has, as the webhook of an ingress controller does.
+func (w *world) oneIngressPerHost() {
+	k8s, ok := w.k8s.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			wanted, others := &networkingv1.Ingress{}, &networkingv1.IngressList{}
+			text, err := json.Marshal(o)
+			if err != nil || !strings.Contains(string(text), `"kind":"Ingress"`) {
+				return errors.Join(err, c.Apply(ctx, o, opts...))
+			}
+			if err := errors.Join(json.Unmarshal(text, wanted), c.List(ctx, others, client.InNamespace(w.namespace))); err != nil {
+				return err
+			}
+			for _, other := range others.Items {
+				for _, rule := range other.Spec.Rules {
+					same := func(r networkingv1.IngressRule) bool { return r.Host == rule.Host }
+					if other.Name != wanted.Name && slices.ContainsFunc(wanted.Spec.Rules, same) {
+						return apierrors.NewBadRequest(fmt.Sprintf("admission webhook %q denied the request: host %q and path %q is already defined in "+
+							"ingress %s/%s", "validate.nginx.ingress.kubernetes.io", rule.Host, "/", other.Namespace, other.Name))
+					}
+				}
+			}
+			return c.Apply(ctx, o, opts...)
+		},
+	})
+}
+
+// An ingress controller that lets one Ingress have a host gets the new Ingress instead of the former one, not beside it.
+func TestAHostGoesFromOneIngressToAnother(t *testing.T) {
+	hosts := func(bootstrap, broker string) *v1.ListenerConfiguration {
+		return &v1.ListenerConfiguration{Bootstrap: &v1.ListenerBootstrap{Host: bootstrap},
+			Brokers: []v1.ListenerBroker{{Broker: 0, Host: broker}}}
+	}
+	for name, edit := range map[string]func(*v1.Listener){
+		"of a renamed listener":        func(l *v1.Listener) { l.Name = "two" },
+		"of the bootstrap to a broker": func(l *v1.Listener) { l.Configuration = hosts("new.org", "first.org") },
+		"of a broker to the bootstrap": func(l *v1.Listener) { l.Configuration = hosts("second.org", "new.org") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			k := newKafka()
+			k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
+				v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerIngress, TLS: true, Configuration: hosts("first.org", "second.org")})
+			w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			w.reconcile()
+			w.start("pool")
+			w.reconcile()
+			pod := &corev1.Pod{}
+			w.get(pod, "my-cluster-pool-0")
+			before := running{pod, w.config(pod.Name)}
+			w.oneIngressPerHost()
+			w.edit(func(k *v1.Kafka) { edit(&k.Spec.Kafka.Listeners[2]) })
+			for range 2 {
+				w.reconcile()
+				w.Expect(w.ways().whyUnreachable(before)).To(BeEmpty())
+			}
+			w.start("pool")
+			w.reconcile()
+			fresh := newWorld(t)
+			w.get(k, "my-cluster")
+			fresh.create(&v1.Kafka{ObjectMeta: fresh.named("my-cluster"), Spec: k.Spec}, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+			fresh.reconcile()
+			w.Expect(w.ways().ports()).To(Equal(fresh.ways().ports()))
+		})
+	}
+}
+
+// An Ingress that is refused for another reason costs nobody the way to pods.
+func TestAnIngressThatIsRefusedReplacesNone(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerIngress, TLS: true,
+		Configuration: &v1.ListenerConfiguration{HostTemplate: "{nodeId}.org", Bootstrap: &v1.ListenerBootstrap{Host: "b.org"}}})
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.reconcile()
+	before := w.ways().ingresses
+	k8s, ok := w.k8s.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	w.r.Live = interceptor.NewClient(k8s, interceptor.Funcs{
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if text, err := json.Marshal(o); err != nil || strings.Contains(string(text), `"kind":"Ingress"`) {
+				return apierrors.NewBadRequest("a policy denied the request")
+			}
+			return c.Apply(ctx, o, opts...)
+		},
+	})
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Listeners[2].Name = "two" })
+	w.pass("a policy denied the request")
+	w.Expect(w.ways().ingresses).To(ConsistOf(before))
 }
 
 // The bootstrap Service has one port of each number: it leads to the number while pods call it by the name of before.

@@ -254,8 +254,10 @@ var ofQuota = regexp.MustCompile(`is forbidden: (exceeded|failed|insufficient|st
 // quota reports whether the API server rejects an object because of a ResourceQuota, which may have room later.
 func quota(err error) bool { return apierrors.IsForbidden(err) && ofQuota.MatchString(err.Error()) }
 
-// rejected reports whether the API server rejects an object as it is.
-func rejected(err error) bool { return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) }
+// rejected reports whether the API server, or an admission webhook, rejects an object as it is.
+func rejected(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+}
 
 // updating notes that the nodes of a StrimziPodSet are not as they should be, whatever its status says.
 func (p *pass) updating(set string) {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,7 +64,7 @@ func (p *pass) makeEntrances(ctx context.Context, s *site) error {
 		if key := facts.KeyOf(o); s.facts.Objects[key] != nil {
 			s.kept[key] = true
 		} else if err := p.apply(ctx, s, o); rejected(err) {
-			refused = append(refused, o) // another Service may have its node port until it is changed
+			refused = append(refused, o) // another one may have its node port or host until it is changed
 			continue
 		} else if err != nil {
 			return err
@@ -77,8 +79,16 @@ func (p *pass) makeEntrances(ctx context.Context, s *site) error {
 // reach them where they did. What leads to pods that are to be replaced stays until these are gone. Those that could not be made come last.
 func (p *pass) changeServices(ctx context.Context) error {
 	return p.eachHost(func(s *site) error {
+		var refused []model.Object
 		for _, o := range s.entrances {
 			o = p.keepReachable(s, o)
+			if err := p.apply(ctx, s, o); rejected(err) {
+				refused = append(refused, o) // another one may have its node port or host until it is changed
+			} else if err != nil {
+				return err
+			}
+		}
+		for _, o := range refused {
 			err := p.apply(ctx, s, o)
 			if rejected(err) {
 				err = p.clearTheWay(ctx, s, o, err)
@@ -96,7 +106,7 @@ func (p *pass) changeServices(ctx context.Context) error {
 func (p *pass) clearTheWay(ctx context.Context, s *site, refused model.Object, why error) error {
 	var unwanted []removal.Object
 	for key, live := range s.facts.Objects {
-		if key.Kind == facts.KeyOf(refused).Kind && (quota(why) || sharesNodePort(refused, live)) {
+		if key.Kind == facts.KeyOf(refused).Kind && (quota(why) || sharesNodePort(refused, live) || sharesHost(refused, live, why)) {
 			object := p.removalObject(s, key, live)
 			object.Serves = object.Serves && quota(why) // else it would keep what is wanted for ever
 			unwanted = append(unwanted, object)
@@ -126,6 +136,24 @@ func sharesNodePort(a, b client.Object) bool {
 	return ok && is && slices.ContainsFunc(one.Spec.Ports, func(wants corev1.ServicePort) bool {
 		return wants.NodePort != 0 && slices.ContainsFunc(other.Spec.Ports, func(has corev1.ServicePort) bool {
 			return has.NodePort == wants.NodePort
+		})
+	})
+}
+
+// sharesHost reports whether an Ingress was rejected because of a host from which another one of its class leads: the message of an ingress
+// controller names the host. Kubernetes gives one without a class the default.
+func sharesHost(refused, live client.Object, why error) bool {
+	one, ok := refused.(*networkingv1.Ingress)
+	other, is := live.(*networkingv1.Ingress)
+	if !ok || !is {
+		return false
+	}
+	if a, b := one.Spec.IngressClassName, other.Spec.IngressClassName; a != nil && b != nil && *a != *b {
+		return false
+	}
+	return slices.ContainsFunc(one.Spec.Rules, func(wants networkingv1.IngressRule) bool {
+		return strings.Contains(why.Error(), wants.Host) && slices.ContainsFunc(other.Spec.Rules, func(has networkingv1.IngressRule) bool {
+			return has.Host == wants.Host
 		})
 	})
 }

@@ -166,10 +166,11 @@ func leads(target intstr.IntOrString, pods []map[string]int32) bool {
 	})
 }
 
-// KeepRouting adds the hosts of a live Ingress to the wanted one.
-func KeepRouting(wanted, live *networkingv1.Ingress) {
+// KeepRouting adds the hosts of a live Ingress to the wanted one, unless they are those of a wanted Ingress: ingress controllers refuse
+// a host that two have.
+func KeepRouting(wanted, live *networkingv1.Ingress, claimed func(host string) bool) {
 	for _, rule := range live.Spec.Rules {
-		if !slices.ContainsFunc(wanted.Spec.Rules, func(w networkingv1.IngressRule) bool { return w.Host == rule.Host }) {
+		if !claimed(rule.Host) {
 			wanted.Spec.Rules = append(wanted.Spec.Rules, rule)
 			wanted.Spec.TLS = append(wanted.Spec.TLS, networkingv1.IngressTLS{Hosts: []string{rule.Host}})
 		}
