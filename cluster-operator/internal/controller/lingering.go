@@ -37,21 +37,24 @@ func (p *pass) findLingering() {
 // keepReachable returns an object with what it had that clients may still reach pods of before by.
 func (p *pass) keepReachable(s *site, o model.Object) model.Object {
 	live := s.facts.Objects[facts.KeyOf(o)]
-	switch wanted := o.DeepCopyObject().(type) {
+	switch wanted := o.(type) { // others are not copied: there are many, and some are large
 	case *corev1.Service:
+		wanted = wanted.DeepCopy()
 		before, _ := live.(*corev1.Service)
 		model.KeepServing(wanted, before, s.lingering, p.advertises, p.claims)
 		return wanted
 	case *networkingv1.Ingress:
 		if before, is := live.(*networkingv1.Ingress); is && p.mayServe(s, before) {
+			wanted = wanted.DeepCopy()
 			model.KeepRouting(wanted, before, s.routes)
+			return wanted
 		}
-		return wanted
 	case *networkingv1.NetworkPolicy:
 		if before, is := live.(*networkingv1.NetworkPolicy); is {
+			wanted = wanted.DeepCopy()
 			model.KeepLetting(wanted, before, p.kafka, s.lingering)
+			return wanted
 		}
-		return wanted
 	}
 	return o
 }

@@ -358,6 +358,18 @@ func TestAnIngressThatIsRefusedReplacesNone(t *testing.T) {
 	w.Expect(w.ways().ingresses).To(ConsistOf(before))
 }
 
+// Much is applied in each pass that clients do not reach pods by, and a pass should not copy it.
+func TestOnlyWhatLeadsToPodsIsCopied(t *testing.T) {
+	copies := func(keys int) float64 {
+		config := &corev1.ConfigMap{Data: map[string]string{}}
+		for i := range keys {
+			config.Data[fmt.Sprint(i)] = ""
+		}
+		return testing.AllocsPerRun(10, func() { (&pass{}).keepReachable(&site{}, config) })
+	}
+	NewWithT(t).Expect(copies(1000)).To(Equal(copies(1)))
+}
+
 // The bootstrap Service has one port of each number: it leads to the number while pods call it by the name of before.
 func TestARenamedInternalListenerIsFoundByBothNames(t *testing.T) {
 	w := newReadyWorld(t, "pool", 1)
