@@ -80,12 +80,14 @@ type TLSFailure int
 // The reasons of a failed handshake. TLSUntrusted is any other problem of the broker's certificate or its answer.
 const (
 	TLSUntrusted TLSFailure = iota + 1
-	// TLSAlert: the broker rejected the client with an alert.
+	// TLSAlert: the broker rejected the client's certificate, or something else, with an alert.
 	TLSAlert
 	// TLSExpired: the broker's own certificate has expired. If that of a CA has, or one is not valid yet, other clients may accept it.
 	TLSExpired
 	// TLSOwnExpired: the broker rejected the client with an alert, and the client's own certificate has expired, or is not valid yet.
 	TLSOwnExpired
+	// TLSNoCertificate: the broker rejected the client with an alert, and the client has no certificate, which the listener may require.
+	TLSNoCertificate
 )
 
 // NewTLSError returns the error of a failed TLS handshake. Its class is ClassAuthentication.

@@ -82,7 +82,13 @@ func (s *settings) noHandshake(cause error, now time.Time) error {
 	if out := outOfDate(cause); out != nil {
 		check = cmp.Or(out.check(), check)
 	}
-	if own := s.certificate(); failure == kafka.TLSAlert && own != nil && (now.Before(own.NotBefore) || now.After(own.NotAfter)) {
+	switch own := s.certificate(); {
+	case failure != kafka.TLSAlert:
+	case own == nil:
+		failure = kafka.TLSNoCertificate
+		check = "check the trusted certificates, the listener's protocol, and whether it requires a client certificate, of which this " +
+			"client has none"
+	case now.Before(own.NotBefore) || now.After(own.NotAfter):
 		failure = kafka.TLSOwnExpired
 		check = fmt.Sprintf("the client certificate is valid only from %s to %s", own.NotBefore.UTC().Format(time.RFC3339),
 			own.NotAfter.UTC().Format(time.RFC3339))

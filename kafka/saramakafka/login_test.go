@@ -366,6 +366,9 @@ func TestTLS(t *testing.T) {
 				!strings.Contains(e.Message, "check the trusted certificates") {
 				t.Errorf("got %v", err)
 			}
+			if failure := kafka.TLSFailureOf(err); (failure == kafka.TLSNoCertificate) != (c.name == "mutual, no certificate") {
+				t.Errorf("got failure %d", failure)
+			}
 		})
 	}
 	t.Run("mutual, expired certificate", func(t *testing.T) {

@@ -2,6 +2,7 @@ package saramakafka
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,7 +31,7 @@ func (c *client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []
 		return nil, err
 	}
 	defer done()
-	if err := r.locate(ctx, nodes); err != nil {
+	if err := r.locate(ctx, nodes); err != nil && !slices.ContainsFunc(nodes, r.knows) {
 		return nil, err
 	}
 	var (

@@ -2,6 +2,7 @@ package saramakafka_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -158,5 +159,22 @@ func TestANodeIsAskedAtItsOwnAddress(t *testing.T) {
 	}
 	if id, err := nodeID(t, a, 1); err != nil || id != "1" {
 		t.Errorf("got %q, %v", id, err)
+	}
+}
+
+// TestAnUnknownAddressHidesNoAnswer checks that the others are asked at their own addresses, although nobody tells the address of one.
+func TestAnUnknownAddressHidesNoAnswer(t *testing.T) {
+	ours, theirs := newPKI(t), newPKI(t)
+	e := embed(t, kafkatest.Options{Brokers: 1, TLS: ours.serverConfig(t, tls.RequireAndVerifyClientCert)})
+	cfg := quick(e)
+	cfg.TLS = &kafka.TLS{TrustedCertificates: ours.authority.PEM(), Certificate: theirs.client.Cert, Key: theirs.client.Key}
+	a := connect(t, cfg)
+	if nodes, err := a.DescribeNodeConfigs(within(t, patience), []int32{0, 7}, nil); kafka.TLSFailureOf(err) != kafka.TLSAlert {
+		t.Errorf("no address is known, but got %v, %v", nodes, err)
+	}
+	cfg.Nodes = map[int32]string{0: e.Bootstrap()[0]}
+	nodes, err := connect(t, cfg).DescribeNodeConfigs(within(t, patience), []int32{0, 7}, nil)
+	if err != nil || kafka.TLSFailureOf(nodes[0].Err) != kafka.TLSAlert || !kafka.IsRetriable(nodes[7].Err) {
+		t.Errorf("got %v, %v", nodes, err)
 	}
 }

@@ -183,7 +183,7 @@ func (seen *Seen) kafkaFacts(n *roller.Node, place *Place, pod *corev1.Pod) {
 	}
 	n.Answers, n.Config = roller.Unknown[bool]("the node was not asked"), roller.Unknown[brokerconfig.Config]("the node was not asked")
 	if answer, asked := seen.Kafka.Nodes[n.ID]; asked {
-		n.Answers, n.Failing, n.Expired = roller.Known(answer.Answers), answer.Failing, answer.Expired
+		n.Answers, n.Failing, n.Expired = answer.answers(), answer.Failing, answer.Expired
 		n.Recalled = seen.Kafka.Recalled[n.ID]
 		n.Config = config(answer.Live, place, n.Name, pod.Annotations[v1.AnnotationKafkaVersion])
 	}

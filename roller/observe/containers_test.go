@@ -131,13 +131,17 @@ func TestWhatIsKnownOfASilentNode(t *testing.T) {
 	g.Expect(observe.Assemble(s).Unread).To(Equal("cluster east can't be read: away"))
 }
 
-// refuser is a Kafka whose nodes return an error.
+// refuser is a Kafka whose nodes return an error, or whose bootstrap address does, so that no node is asked.
 type refuser struct {
 	*memory.Client
-	err error
+	err       error
+	bootstrap bool
 }
 
 func (r *refuser) DescribeNodeConfigs(_ context.Context, nodes []int32, _ []string) (map[int32]kafka.ConfigResult, error) {
+	if r.bootstrap {
+		return nil, r.err
+	}
 	out := map[int32]kafka.ConfigResult{}
 	for _, id := range nodes {
 		out[id] = kafka.ConfigResult{Err: r.err}
@@ -145,7 +149,8 @@ func (r *refuser) DescribeNodeConfigs(_ context.Context, nodes []int32, _ []stri
 	return out, nil
 }
 
-// Errors that prove that no client can connect to a node, and errors that only concern the roller.
+// Errors that prove that no client can connect to a node, and errors that only concern the roller. Who refuses at the bootstrap address may
+// be another Kafka, or a proxy: that is no evidence about nodes.
 func TestEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		err     error
@@ -161,6 +166,7 @@ func TestEvidence(t *testing.T) {
 			"its certificate has expired: SslAuthenticationException: certificate has expired"},
 		"our own certificate has expired": {kafka.NewTLSError("expired certificate", kafka.TLSOwnExpired), true, ""},
 		"a certificate we do not trust":   {kafka.NewTLSError("unknown authority", kafka.TLSUntrusted), true, ""},
+		"no certificate of our own":       {kafka.NewTLSError("certificate required", kafka.TLSNoCertificate), true, ""},
 		"a password that is wrong":        {&kafka.Error{Name: "SaslAuthenticationException", Class: kafka.ClassAuthentication}, true, ""},
 		"a right that we do not have yet": {kafka.NewError(29, ""), true, ""},
 		"an error that it can't explain":  {kafka.NewError(kafka.CodeUnknownServer, ""), true, ""},
@@ -170,10 +176,20 @@ func TestEvidence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			k := &observe.Kafka{Brokers: &refuser{memory.New(memory.Options{Brokers: 1}).Client("", nil), c.err}}
+			brokers := memory.New(memory.Options{Brokers: 1}).Client("", nil)
+			k := &observe.Kafka{Brokers: &refuser{brokers, c.err, false}}
 			answer := k.Read(t.Context(), []roller.NodeID{0}, nil).Nodes[0]
 			g.Expect(answer.Answers).To(Equal(c.answers))
 			g.Expect(answer.Failing).To(Equal(c.failing))
+
+			k.Brokers = &refuser{brokers, c.err, true}
+			answer = k.Read(t.Context(), []roller.NodeID{0}, nil).Nodes[0]
+			g.Expect(answer.Answers).To(BeFalse(), "it was not asked")
+			if kafka.TLSFailureOf(c.err) == kafka.TLSExpired {
+				g.Expect(answer.Failing).To(Equal(c.failing))
+			} else {
+				g.Expect(answer.Failing).To(BeEmpty())
+			}
 		})
 	}
 }

@@ -100,13 +100,22 @@ func (f *KafkaFacts) rack(id roller.NodeID) string {
 
 // NodeAnswer is the result of asking a node for its configuration.
 type NodeAnswer struct {
-	// Answers reports whether the node responded, even with an error.
-	Answers bool
+	// Answers reports whether the node responded, even with an error. Unasked means that this is unknown, because a bootstrap address refused
+	// to tell that of the node; Live says why.
+	Answers, Unasked bool
 	// Failing is positive evidence that clients can't connect to it; empty without any.
 	Failing string
 	// Expired means that the evidence is the node's own expired certificate.
 	Expired bool
 	Live    roller.Fact[map[string]brokerconfig.Entry]
+}
+
+// answers returns Answers as a fact.
+func (a NodeAnswer) answers() roller.Fact[bool] {
+	if a.Unasked {
+		return roller.Unknown[bool](a.Live.Why())
+	}
+	return roller.Known(a.Answers)
 }
 
 // minISRKey is the topic's property that the availability rule needs.
@@ -398,10 +407,14 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 			continue // the node was not asked
 		}
 		if result.Err != nil {
-			why := failing(result.Err)
-			own := err == nil && answered(result.Err)
+			why := ""
+			// Who refuses at an address that a user gave may be another Kafka, or a proxy. An expired certificate concerns all clients.
+			if err == nil || kafka.TLSFailureOf(err) == kafka.TLSExpired {
+				why = failing(result.Err)
+			}
+			responds := (answered(result.Err) || !kafka.IsRetriable(result.Err)) && why == ""
 			answers[id] = NodeAnswer{
-				Answers: (own || !kafka.IsRetriable(result.Err)) && why == "", Failing: why,
+				Answers: err == nil && responds, Unasked: err != nil && responds, Failing: why,
 				Expired: kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
 				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}
@@ -420,8 +433,8 @@ func answered(err error) bool {
 }
 
 // failing explains why no client can connect to the node: it refuses connections or TLS, or its certificate has expired. A timeout is no
-// evidence, and neither is a certificate that only the roller does not trust, or the rejection of the roller's own expired certificate
-// (docs/decisions/lost-clusters.md).
+// evidence, and neither is a certificate that only the roller does not trust, or the rejection of a roller that has no certificate, or one
+// that has expired (docs/decisions/lost-clusters.md).
 func failing(err error) string {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return "it refuses connections"
@@ -431,7 +444,7 @@ func failing(err error) string {
 		return "it refuses TLS: " + err.Error()
 	case kafka.TLSExpired:
 		return "its certificate has expired: " + err.Error()
-	case kafka.TLSUntrusted, kafka.TLSOwnExpired:
+	case kafka.TLSUntrusted, kafka.TLSOwnExpired, kafka.TLSNoCertificate:
 	}
 	return ""
 }

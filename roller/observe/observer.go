@@ -317,7 +317,7 @@ func (o *Observer) listen(nodes []roller.Node, seen Seen) map[roller.NodeID]time
 	since := map[roller.NodeID]time.Time{}
 	for _, n := range nodes {
 		answer, asked := seen.Kafka.Nodes[n.ID]
-		if !asked || answer.Answers || !reached && !o.heard[n.ID] {
+		if !asked || answer.Answers || answer.Unasked || !reached && !o.heard[n.ID] {
 			continue
 		}
 		s, silent := before[n.ID]

@@ -95,7 +95,7 @@ func (a NodeAnswer) serves(n roller.Node) bool {
 }
 
 // isAway reports whether the node did not answer, and is not ready.
-func (a NodeAnswer) isAway(n roller.Node) bool { return !a.Answers && !n.Ready.Or(true) }
+func (a NodeAnswer) isAway(n roller.Node) bool { return !a.answers().Or(true) && !n.Ready.Or(true) }
 
 // recalled contains the facts that need not be read again.
 type recalled struct {
