@@ -26,7 +26,7 @@ type Options struct {
 	// (docs/decisions/who-rolls.md).
 	Namespaces         settings.Namespaces
 	Namespace, Cluster string
-	// Home is the namespace of the Deployment's own objects, and of the Secrets with kubeconfigs.
+	// Home is the roller's own namespace: that of the Secrets with kubeconfigs. The commands in its pod use the same ones as the Deployment.
 	Home string
 	// Kafka describes how to reach the brokers, and Controllers contains the addresses of the controllers. Without addresses of brokers,
 	// both follow from the name of the Kafka cluster.
@@ -92,11 +92,11 @@ func (d *draft) complete(r *settings.Reading, contextNamespace func(Connection) 
 		d.Namespace = d.Namespaces.Names[0]
 	}
 	d.Home = r.Home(d.Namespaces)
-	leader := "roller-leader"
+	leader, in := "roller-leader", d.Home
 	if d.Cluster != "" { // its Lease also keeps commands from working on it at the same time
-		d.Home, leader = d.Namespace, lease.Name(d.Cluster)
+		leader, in = lease.Name(d.Cluster), d.Namespace
 	}
-	d.Election.Complete(r, leader, d.Home)
+	d.Election.Complete(r, leader, in)
 	d.kafka.Complete(r, d.Namespace)
 	d.kafka.Result.TLS.SkipHostnameVerification = d.kafka.Result.TLS.SkipHostnameVerification || d.skipHostnames
 	d.Kafka = KafkaOptions{Settings: d.kafka.Result, Files: d.kafka.Files}

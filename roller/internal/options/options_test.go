@@ -290,5 +290,16 @@ func TestWhatADeploymentServes(t *testing.T) {
 	g.Expect(o.Namespaces.All).To(BeTrue())
 	o, err = parse(map[string]string{"POD_NAMESPACE": "operators"}, "run", "--namespace=kafka", "--cluster=my-cluster")
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect([]string{o.Namespace, o.Home}).To(Equal([]string{"kafka", "kafka"}))
+	g.Expect([]string{o.Namespace, o.Home, o.Election.Namespace}).To(Equal([]string{"kafka", "operators", "kafka"}))
+}
+
+// A command in the roller's pod finds the other Kubernetes clusters where the Deployment does. Outside of a pod, that is the Kafka
+// cluster's namespace.
+func TestWhereCommandsFindTheOtherClusters(t *testing.T) {
+	g := NewWithT(t)
+	for pod, home := range map[string]string{"operators": "operators", "": "kafka"} {
+		o, err := parse(map[string]string{"POD_NAMESPACE": pod}, "plan", "--namespace=kafka", "--cluster=my-cluster")
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect([]string{o.Namespace, o.Home, o.Election.Namespace}).To(Equal([]string{"kafka", home, "kafka"}))
+	}
 }
