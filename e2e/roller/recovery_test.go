@@ -50,7 +50,7 @@ func recoverySpecs(s *scene) {
 		Expect(string(log)).To(MatchRegexp(`Recovering unflushed segment .* for __cluster_metadata-0`), "it was restarted in order")
 		s.fixture.Break(node, podsets.Fault{})
 		s.seen(node, beReady(corev1.ConditionFalse))
-		Expect(s.ask(done, "explain", s.pod(node))).To(MatchRegexp(`state +NotReady\n`))
+		Expect(s.ask(pending, "explain", s.pod(node))).To(MatchRegexp(`state +NotReady\n`))
 		s.fixture.Mend(node)
 		s.seen(node, beReady(corev1.ConditionTrue))
 	})

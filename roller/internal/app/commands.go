@@ -30,10 +30,10 @@ import (
 
 // The exit codes of the commands.
 const (
-	ExitDone    = 0 // nothing to do
+	ExitDone    = 0 // nothing to do, and all nodes are ready
 	ExitError   = 1
 	ExitUsage   = 2
-	ExitPending = 3 // work is pending
+	ExitPending = 3 // work is pending or in progress, or a node is not ready
 	ExitBlocked = 4 // work is pending, or may be, and something else must change first
 )
 
@@ -90,13 +90,22 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 
 // exitOfPlan returns the exit code for all nodes. What is unknown may need something.
 func exitOfPlan(plan roller.Plan) int {
+	exit := ExitDone
 	switch {
 	case len(plan.Blocked)+len(plan.Unknown) > 0 || plan.Unread != "":
 		return ExitBlocked
 	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
-		return ExitPending
+		exit = ExitPending
 	}
-	return ExitDone
+	for _, a := range plan.Nodes {
+		switch {
+		case a.Need == roller.NeedNothing:
+			exit = max(exit, exitOf(a))
+		case a.State != roller.StateReady: // it may be in no batch, because its pod is being stopped
+			exit = max(exit, ExitPending)
+		}
+	}
+	return exit
 }
 
 // Explain prints everything about one node.
@@ -128,14 +137,15 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
 }
 
-// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, and an unknown one may need
-// something.
+// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, an unknown one may need
+// something, and of one that does not get ready by itself, a user must find out why.
 func exitOf(a roller.Assessment) int {
 	_, blocked := engine.Obstacle(a)
+	needy := slices.Contains([]roller.State{roller.StateFailed, roller.StateStuck, roller.StateUnknown}, a.State)
 	switch {
-	case a.Need == roller.NeedNothing && len(a.Unknown) > 0, a.Need != roller.NeedNothing && blocked:
+	case blocked, a.Need == roller.NeedNothing && (needy || len(a.Unknown) > 0):
 		return ExitBlocked
-	case a.Need == roller.NeedNothing:
+	case a.Need == roller.NeedNothing && a.State == roller.StateReady:
 		return ExitDone
 	}
 	return ExitPending
@@ -201,8 +211,7 @@ func confirmed(ctx context.Context, plan roller.Plan, out io.Writer, confirm fun
 	if err := render.Plan(out, plan); err != nil {
 		return err
 	}
-	ready := !slices.ContainsFunc(plan.Nodes, func(a roller.Assessment) bool { return a.State != roller.StateReady })
-	if ready && exitOfPlan(plan) == ExitDone || confirm(ctx) {
+	if exitOfPlan(plan) == ExitDone || confirm(ctx) {
 		return nil
 	}
 	return ErrNotConfirmed

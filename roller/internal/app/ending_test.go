@@ -237,7 +237,7 @@ func TestOnlyWhatIsInTheWayBlocksANode(t *testing.T) {
 		}
 		return a
 	}
-	g.Expect(exitOf(roller.Assessment{Need: roller.NeedNothing})).To(Equal(ExitDone))
+	g.Expect(exitOf(roller.Assessment{Need: roller.NeedNothing, State: roller.StateReady})).To(Equal(ExitDone))
 	g.Expect(exitOf(blocks())).To(Equal(ExitPending))
 	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleLimit))).To(Equal(ExitPending), "it only waits for its turn")
 	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleQuorum))).To(Equal(ExitBlocked))
@@ -248,4 +248,25 @@ func TestOnlyWhatIsInTheWayBlocksANode(t *testing.T) {
 	g.Expect(exitOfPlan(roller.Plan{Batches: []roller.Batch{{}}})).To(Equal(ExitPending))
 	g.Expect(exitOfPlan(roller.Plan{Unknown: []roller.NodeID{1}})).To(Equal(ExitBlocked))
 	g.Expect(exitOfPlan(roller.Plan{Unread: "cluster east can't be read"})).To(Equal(ExitBlocked), "it may have nodes that need something")
+}
+
+// Nobody goes on as if all were well while a node is not.
+func TestARollThatHasNotEndedIsNotDone(t *testing.T) {
+	for state, want := range map[roller.State]int{
+		roller.StateReady: ExitDone, roller.StateRestarting: ExitPending, roller.StateCatchingUp: ExitPending, roller.StateStalled: ExitPending,
+		roller.StateUnready: ExitPending, roller.StateRecovering: ExitPending, roller.StateMissing: ExitPending,
+		roller.StateFailed: ExitBlocked, roller.StateStuck: ExitBlocked, roller.StateUnknown: ExitBlocked,
+	} {
+		g := NewWithT(t)
+		a := roller.Assessment{State: state, Need: roller.NeedNothing}
+		g.Expect(exitOf(a)).To(Equal(want), state)
+		g.Expect(exitOfPlan(roller.Plan{Nodes: []roller.Assessment{a}})).To(Equal(want), state)
+	}
+	g := NewWithT(t)
+	overdue := roller.Assessment{State: roller.StateReady, Need: roller.NeedNothing, Blocks: []roller.Block{{Rule: roller.RuleUnknown}}}
+	g.Expect(exitOfPlan(roller.Plan{Nodes: []roller.Assessment{overdue}})).To(Equal(ExitBlocked), "its pod does not end")
+	stops := roller.Assessment{State: roller.StateRestarting, Need: roller.NeedRestart}
+	g.Expect(exitOfPlan(roller.Plan{Nodes: []roller.Assessment{stops}})).To(Equal(ExitPending), "it is in no batch")
+	next := roller.Assessment{State: roller.StateFailed, Need: roller.NeedRestart}
+	g.Expect(exitOfPlan(roller.Plan{Nodes: []roller.Assessment{next}, Batches: []roller.Batch{{}}})).To(Equal(ExitPending), "it is corrected")
 }

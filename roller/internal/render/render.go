@@ -58,10 +58,9 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 		}
 	}
 	for _, id := range p.Blocked {
-		for _, block := range byID[id].Blocks {
-			fmt.Fprintf(w, "\nNode %d is blocked (%s): %s.\n", id, block.Rule, block.Why)
-		}
+		blocks(w, byID[id])
 	}
+	unready(w, p)
 	unknown(w, p, byID)
 	for _, d := range p.Disputes {
 		fmt.Fprintf(w, "\nThe nodes' configurations have different values for %s, which is a setting of the whole cluster.\n", d.Key)
@@ -94,6 +93,34 @@ func rejected(w io.Writer, p roller.Plan) {
 	}
 }
 
+// unready prints the nodes that are in no row of the table, and not ready or blocked: the roller waits for them, or they wait for a user.
+func unready(w io.Writer, p roller.Plan) {
+	rows := slices.Clone(p.Blocked)
+	for _, b := range p.Batches {
+		rows = append(rows, b.Nodes...)
+	}
+	for _, r := range p.Reconfigurations {
+		rows = append(rows, r.Node)
+	}
+	for _, a := range p.Nodes {
+		if slices.Contains(rows, a.Node) {
+			continue
+		}
+		if a.State != roller.StateReady && !(a.State == roller.StateUnknown && slices.Contains(p.Unknown, a.Node)) {
+			fmt.Fprintf(w, "\nNode %d is %s.\n", a.Node, stateOf(a))
+		}
+		if a.Need == roller.NeedNothing {
+			blocks(w, a)
+		}
+	}
+}
+
+func blocks(w io.Writer, a roller.Assessment) {
+	for _, block := range a.Blocks {
+		fmt.Fprintf(w, "\nNode %d is blocked (%s): %s.\n", a.Node, block.Rule, block.Why)
+	}
+}
+
 // unknown prints the nodes that may need something because a fact is unknown.
 func unknown(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessment) {
 	for _, id := range p.Unknown {
@@ -112,7 +139,7 @@ func summary(p roller.Plan) string {
 	if restarts+len(p.Blocked)+len(p.Reconfigurations) == 0 {
 		unwell := 0
 		for _, a := range p.Nodes {
-			if a.State != roller.StateReady && len(a.Unknown) == 0 {
+			if (a.State != roller.StateReady || len(a.Blocks) > 0) && len(a.Unknown) == 0 {
 				unwell++
 			}
 		}

@@ -143,11 +143,37 @@ func TestAPlanOfUnknownNodes(t *testing.T) {
 	var out bytes.Buffer
 	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
 	g.Expect(out.String()).To(Equal(`
+Node 3 is NotReady.
+
 Node 2 may need something, because this is unknown: its configuration: the node was not asked.
 
 There may be other nodes: cluster east can't be read.
 No pending work is known. Of 3 nodes, 1 are not ready, and the state of 1 is unknown.
 `))
+}
+
+// Nodes that need nothing, and that a roll has to wait for, are named: one that did not come back, one whose pod does not end, and one that
+// is being stopped.
+func TestAPlanNamesWhoIsNotReady(t *testing.T) {
+	g := NewWithT(t)
+	s, _ := cluster()
+	s.Nodes = s.Nodes[1:4]
+	for i := range s.Nodes[:2] {
+		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
+	}
+	s.Nodes[0].Ready, s.Nodes[0].ReadyChanged = roller.Known(false), noon.Add(-11*time.Minute)
+	s.Nodes[1].Terminating, s.Nodes[1].Deleted, s.Nodes[1].Overdue = true, noon.Add(-12*time.Minute), noon.Add(-11*time.Minute)
+	progress := roller.Progress{Restarts: map[roller.NodeID]roller.Restart{
+		1: {Instance: "before", At: noon.Add(-12 * time.Minute)}, 3: {Instance: "first", At: noon.Add(-time.Second)},
+	}}
+	var out bytes.Buffer
+	g.Expect(render.Plan(&out, roller.NewPlan(s, progress, roller.DefaultPolicy()))).To(Succeed())
+	g.Expect(out.String()).To(And(
+		ContainSubstring("\nNode 1 is Failed: it was restarted 12m0s ago and is not ready.\n"),
+		ContainSubstring("\nNode 2 is blocked (Unknown): its pod should have ended at 11:49:00 UTC: its machine may be lost"),
+		ContainSubstring("\nNode 3 is Restarting: it is being stopped.\n"),
+		HaveSuffix("\nNo pending work is known. Of 3 nodes, 3 are not ready, and the state of 0 is unknown.\n"),
+	))
 }
 
 func TestNodesForPeople(t *testing.T) {
