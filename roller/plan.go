@@ -12,6 +12,8 @@ import (
 type Plan struct {
 	// At is the time of the snapshot.
 	At time.Time `json:"at"`
+	// Waits are the pause and the closed window for which all of it waits; empty if there is none, or nothing to do.
+	Waits []Block `json:"waits,omitempty"`
 	// Reconfigurations come first: they need no restart.
 	Reconfigurations []Reconfiguration `json:"reconfigurations,omitempty"`
 	// Batches go in this order. If Refilled is true, a broker goes before its batch does, as soon as no broker before it has to wait for
@@ -52,11 +54,13 @@ type Reconfiguration struct {
 }
 
 // passing are the rules that stop blocking a node when its turn comes, so that they do not exclude it from a plan.
-var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleSettle, RulePatience, RuleUnderWay, RulePaused, RuleWindow}
+var passing = []Rule{RuleOrder, RuleLimit, RuleRack, RuleLeaders, RuleBatch, RuleSettle, RulePatience, RuleUnderWay}
 
-// NewPlan returns what Step would do from this snapshot on.
+// NewPlan returns what Step would do from this snapshot on, or once the roller is not paused and a window is open.
 func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	r := newRound(s, p, policy)
+	waits := r.closed()
+	r.policy.Paused, r.policy.Closed = "", ""
 	r.follow()
 	plan := Plan{At: s.At, Unread: r.s.Unread, Disputes: r.disputes}
 	for _, a := range r.reconfigurations() {
@@ -80,6 +84,9 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	plan.controllers(r, controllers)
 	plan.brokers(r, brokers)
 	plan.predict(r)
+	if len(plan.Reconfigurations)+len(plan.Batches)+len(plan.Blocked) > 0 {
+		plan.Waits = waits
+	}
 	for _, a := range r.nodes {
 		plan.Nodes = append(plan.Nodes, *a)
 		if len(a.Unknown) > 0 && a.Need == NeedNothing {

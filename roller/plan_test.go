@@ -230,3 +230,23 @@ func BenchmarkPlanOf1000BrokersAnd200000Partitions(b *testing.B) {
 		})
 	}
 }
+
+// The plan is the same while the roller is paused or no window is open, and says so, for changes at run time too.
+func TestAPlanThatHasToWait(t *testing.T) {
+	sc := newScene(t).with(broker, 0, 1, 2).topics(topicOf("t", 1, ids(0, 1, 2), ids(0, 1, 2)))
+	configured(sc.current(2).node(2), false, "8", "9")
+	open := roller.NewPlan(&sc.s, sc.progress, sc.policy)
+	sc.Expect(open.Batches).NotTo(BeEmpty())
+	sc.Expect(open.Reconfigurations).NotTo(BeEmpty())
+	sc.Expect(open.Waits).To(BeEmpty())
+	sc.policy.Paused, sc.policy.Closed = "paused by ann", "the next window opens at 22:00 UTC"
+	waits := roller.NewPlan(&sc.s, sc.progress, sc.policy)
+	sc.Expect(waits.Waits).To(Equal([]roller.Block{
+		{Rule: roller.RulePaused, Why: "paused by ann"}, {Rule: roller.RuleWindow, Why: "the next window opens at 22:00 UTC"},
+	}))
+	waits.Waits = nil
+	sc.Expect(waits).To(Equal(open))
+	sc.current(0, 1, 2)
+	sc.node(2).Config = sc.node(0).Config
+	sc.Expect(roller.NewPlan(&sc.s, sc.progress, sc.policy).Waits).To(BeEmpty(), "nothing waits")
+}

@@ -91,8 +91,9 @@ func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Wr
 // exitOfPlan returns the exit code for all nodes. What is unknown may need something.
 func exitOfPlan(plan roller.Plan) int {
 	exit := ExitDone
+	paused := slices.ContainsFunc(plan.Waits, func(b roller.Block) bool { return b.Rule == roller.RulePaused })
 	switch {
-	case len(plan.Blocked)+len(plan.Unknown) > 0 || plan.Unread != "":
+	case len(plan.Blocked)+len(plan.Unknown) > 0 || plan.Unread != "" || paused:
 		return ExitBlocked
 	case len(plan.Batches)+len(plan.Reconfigurations) > 0:
 		exit = ExitPending
@@ -137,9 +138,10 @@ func Explain(ctx context.Context, config *rest.Config, o options.Options, out io
 	return ExitError, fmt.Errorf("there is no node %s; there are %s", o.Node, names(d.Nodes))
 }
 
-// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn is not blocked, an unknown one may need
-// something, and of one that does not get ready by itself, a user must find out why.
+// exitOf returns the exit code for one node, as in a plan: one that only waits for its turn or a window is not blocked, an unknown one may
+// need something, and of one that does not get ready by itself, a user must find out why.
 func exitOf(a roller.Assessment) int {
+	a.Blocks = slices.DeleteFunc(slices.Clone(a.Blocks), func(b roller.Block) bool { return b.Rule == roller.RuleWindow })
 	_, blocked := engine.Obstacle(a)
 	needy := slices.Contains([]roller.State{roller.StateFailed, roller.StateStuck, roller.StateUnknown}, a.State)
 	switch {

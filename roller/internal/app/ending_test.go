@@ -241,11 +241,16 @@ func TestOnlyWhatIsInTheWayBlocksANode(t *testing.T) {
 	g.Expect(exitOf(blocks())).To(Equal(ExitPending))
 	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleLimit))).To(Equal(ExitPending), "it only waits for its turn")
 	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleQuorum))).To(Equal(ExitBlocked))
+	g.Expect(exitOf(blocks(roller.RuleOrder, roller.RuleWindow))).To(Equal(ExitPending), "it only waits for a window")
+	g.Expect(exitOf(blocks(roller.RulePaused, roller.RuleWindow))).To(Equal(ExitBlocked))
 	unknown := []string{"its revision: no StrimziPodSet has this pod"}
 	g.Expect(exitOf(roller.Assessment{Need: roller.NeedNothing, Unknown: unknown})).To(Equal(ExitBlocked), "nobody knows what it needs")
 	g.Expect(exitOf(roller.Assessment{Need: roller.NeedRestart, Unknown: unknown})).To(Equal(ExitPending))
 	g.Expect(exitOfPlan(roller.Plan{})).To(Equal(ExitDone))
 	g.Expect(exitOfPlan(roller.Plan{Batches: []roller.Batch{{}}})).To(Equal(ExitPending))
+	for rule, want := range map[roller.Rule]int{roller.RulePaused: ExitBlocked, roller.RuleWindow: ExitPending} {
+		g.Expect(exitOfPlan(roller.Plan{Batches: []roller.Batch{{}}, Waits: []roller.Block{{Rule: rule}}})).To(Equal(want), rule)
+	}
 	g.Expect(exitOfPlan(roller.Plan{Unknown: []roller.NodeID{1}})).To(Equal(ExitBlocked))
 	g.Expect(exitOfPlan(roller.Plan{Unread: "cluster east can't be read"})).To(Equal(ExitBlocked), "it may have nodes that need something")
 }

@@ -75,6 +75,9 @@ func details(w io.Writer, p roller.Plan, byID map[roller.NodeID]roller.Assessmen
 	if len(p.Reconfigurations)+len(p.Batches)+len(p.Blocked) > 0 {
 		fmt.Fprintln(w)
 	}
+	for _, block := range p.Waits {
+		fmt.Fprintf(w, "Nothing begins now (%s): %s.\n", block.Rule, block.Why)
+	}
 	if p.Refilled {
 		fmt.Fprintln(w, "Batches are refilled: a broker restarts as soon as availability allows it, if no earlier broker has to wait for it.")
 	}

@@ -176,6 +176,18 @@ func TestAPlanNamesWhoIsNotReady(t *testing.T) {
 	))
 }
 
+// What nothing in the table shows: that all of it has to wait.
+func TestAPlanTellsThatNothingBegins(t *testing.T) {
+	g := NewWithT(t)
+	s, progress := cluster()
+	policy := roller.DefaultPolicy()
+	policy.Paused, policy.Closed = "ConfigMap a/b is annotated", "the next window opens at 22:00 UTC"
+	var out bytes.Buffer
+	g.Expect(render.Plan(&out, roller.NewPlan(s, progress, policy))).To(Succeed())
+	g.Expect(out.String()).To(ContainSubstring("\n\nNothing begins now (Paused): ConfigMap a/b is annotated.\n" +
+		"Nothing begins now (Window): the next window opens at 22:00 UTC.\n"))
+}
+
 func TestNodesForPeople(t *testing.T) {
 	s, progress := cluster()
 	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic},
