@@ -126,13 +126,14 @@ func podSet(in *core.StrimziPodSet) (PodSet, error) {
 	if err != nil {
 		return PodSet{}, err
 	}
+	ours := in.Labels[core.LabelManagedBy] == core.ManagedByClusterOperator
 	return PodSet{
-		// An owner that marks its sets turns the annotation into another revision (docs/decisions/who-rolls.md).
-		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && in.Annotations[core.AnnotationRolledBy] == "",
+		// Our cluster operator turns the annotation into another revision (docs/decisions/who-rolls.md).
+		Name: in.Name, UID: string(in.UID), Manual: manual(in.Annotations) && !ours,
 		Hold: hold(in.Annotations), Idle: whyIdle(in), Pods: pods,
 		RolledByRoller: in.Annotations[core.AnnotationRolledBy] == core.RolledByRoller,
 		Agent:          in.Annotations[core.AnnotationAgentNamespace],
-		Everywhere:     in.Labels[core.LabelManagedBy] == core.ManagedByClusterOperator,
+		Everywhere:     ours,
 	}, nil
 }
 

@@ -58,23 +58,21 @@ func TestTrimmedObjectsAreReadAsWhole(t *testing.T) {
 	g.Expect(want.ClusterIDs).To(HaveKeyWithValue(live.Name, "id"))
 }
 
-// A controller that marks its sets as rolled by the roller turns the annotation into another revision itself.
-func TestAnAnnotatedSetThatIsMarkedAsksForNothing(t *testing.T) {
+// Our cluster operator turns the annotation into another revision itself. No other owner does, also not of sets that are left to the
+// roller, such as those of a paused Strimzi.
+func TestAnAnnotatedSetOfOurOperatorAsksForNothing(t *testing.T) {
 	g := NewWithT(t)
 	scheme := runtime.NewScheme()
 	g.Expect(corev1.AddToScheme(scheme)).To(Succeed())
 	g.Expect(core.AddToScheme(scheme)).To(Succeed())
-	for _, marked := range []bool{false, true} {
+	for _, owner := range []string{"", core.ManagedByStrimzi, core.ManagedByClusterOperator} {
 		set := &core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "my-cluster-kafka", Labels: map[string]string{v1.LabelCluster: "my-cluster"},
-			Annotations: map[string]string{core.AnnotationManualRollingUpdate: "true"},
+			Namespace: "ns", Name: "my-cluster-kafka", Labels: map[string]string{v1.LabelCluster: "my-cluster", core.LabelManagedBy: owner},
+			Annotations: map[string]string{core.AnnotationManualRollingUpdate: "true", core.AnnotationRolledBy: core.RolledByRoller},
 		}}
-		if marked {
-			set.Annotations[core.AnnotationRolledBy] = core.RolledByRoller
-		}
 		place := observe.ReadPlace(t.Context(), "", fake.NewClientBuilder().WithScheme(scheme).WithObjects(set).Build(), "ns", "my-cluster")
 		g.Expect(place.Err).NotTo(HaveOccurred())
-		g.Expect(place.Sets[0].Manual).To(Equal(!marked))
+		g.Expect(place.Sets[0].Manual).To(Equal(owner != core.ManagedByClusterOperator), owner)
 	}
 }
 
