@@ -20,11 +20,8 @@ func kubernetesConfig(c options.Connection, unnamed func() (*rest.Config, error)
 	return c.ToRESTConfig()
 }
 
-// ContextNamespace returns the namespace of a connection's context; empty if it can't be read.
-func ContextNamespace(c options.Connection) string {
+// ContextNamespace returns the namespace of a connection's context, or that of the pod if there is no kubeconfig.
+func ContextNamespace(c options.Connection) (string, error) {
 	namespace, _, err := c.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return ""
-	}
-	return namespace
+	return namespace, err
 }

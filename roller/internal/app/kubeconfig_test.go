@@ -51,7 +51,10 @@ func TestTheContextSaysWhichClusterIsMeant(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring(`context "nowhere" does not exist`)))
 	_, err = KubernetesConfig(connectionTo(filepath.Join(t.TempDir(), "none"), ""))
 	g.Expect(err).To(HaveOccurred())
-	g.Expect(ContextNamespace(connectionTo(filepath.Join(t.TempDir(), "none"), ""))).To(BeEmpty())
+	_, err = ContextNamespace(connectionTo(filepath.Join(t.TempDir(), "none"), ""))
+	g.Expect(err).To(MatchError(ContainSubstring("no such file")))
+	_, err = ContextNamespace(connectionTo(file, "nowhere"))
+	g.Expect(err).To(MatchError(ContainSubstring("context was not found for specified context: nowhere")))
 }
 
 // In a pod, without KUBECONFIG, a context is not that of the pod's own cluster: the roll would restart nodes of another Kafka.

@@ -24,8 +24,9 @@ type Surroundings struct {
 	Env func(name string) (string, bool)
 	// Variables lists all variables as NAME=value, to find misspelled names. It may be empty.
 	Variables []string
-	// Namespace returns the namespace of a context, for commands without one; empty if the context has none.
-	Namespace func(Connection) string
+	// Namespace returns the namespace of a context, for commands without one; empty if the context has none. The error says why there is no
+	// such context.
+	Namespace func(Connection) (string, error)
 	// Out receives help and completions.
 	Out io.Writer
 }

@@ -82,9 +82,12 @@ func newDraft() *draft {
 
 // complete derives missing settings, and checks settings that depend on each other. contextNamespace returns the namespace of the
 // kubeconfig's context.
-func (d *draft) complete(r *settings.Reading, contextNamespace func(Connection) string) {
+func (d *draft) complete(r *settings.Reading, contextNamespace func(Connection) (string, error)) {
 	if !r.Given(envNamespace) && d.Command != "run" && contextNamespace != nil {
-		if name := contextNamespace(d.Connection); name != "" {
+		switch name, err := contextNamespace(d.Connection); {
+		case err != nil:
+			r.Fail(envNamespace, err)
+		case name != "":
 			d.Namespaces = settings.Namespaces{Names: []string{name}}
 		}
 	}

@@ -172,7 +172,10 @@ func TestFlagsAreThoseOfKubectl(t *testing.T) {
 
 	asked := ""
 	around := in(map[string]string{"STRIMZI_CLUSTER_NAME": "c"}, io.Discard)
-	around.Namespace = func(c options.Connection) string { asked = *c.KubeConfig + " " + *c.Context; return "of-the-context" }
+	around.Namespace = func(c options.Connection) (string, error) {
+		asked = *c.KubeConfig + " " + *c.Context
+		return "of-the-context", nil
+	}
 	o, _, err = options.Parse([]string{"plan", "--kubeconfig=/k", "--context=there"}, around)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect([]string{o.Namespace, asked}).To(Equal([]string{"of-the-context", "/k there"}))
@@ -184,6 +187,17 @@ func TestFlagsAreThoseOfKubectl(t *testing.T) {
 	o, _, err = options.Parse([]string{"plan"}, around)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.Namespace).To(Equal("ns"), "what is said wins")
+}
+
+// A context that does not exist is no namespace that was forgotten.
+func TestAContextThatDoesNotExist(t *testing.T) {
+	g := NewWithT(t)
+	around := in(nil, io.Discard)
+	around.Namespace = func(options.Connection) (string, error) { return "", errors.New(`context "tpyo" does not exist`) }
+	_, _, err := options.Parse([]string{"plan", "--cluster=c", "--context=tpyo"}, around)
+	g.Expect(err).To(MatchError(`context "tpyo" does not exist`))
+	_, _, err = options.Parse([]string{"plan", "--cluster=c", "--namespace=ns"}, around)
+	g.Expect(err).NotTo(HaveOccurred(), "nobody asks for its namespace")
 }
 
 // --cluster names the Kafka cluster, and never one of the kubeconfig. The Deployment takes no flags that would harm it.
