@@ -62,7 +62,7 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	waits := r.closed()
 	r.policy.Paused, r.policy.Closed = "", ""
 	r.follow()
-	plan := Plan{At: s.At, Unread: r.s.Unread, Disputes: r.disputes}
+	plan := Plan{At: s.At, Unread: r.s.Unread, Disputes: r.disputes, Batches: []Batch{}} // none are an empty list in JSON
 	for _, a := range r.reconfigurations() {
 		plan.Reconfigurations = append(plan.Reconfigurations, Reconfiguration{a.Node, a.Changes})
 	}

@@ -125,8 +125,12 @@ func TestAPlanOfNothing(t *testing.T) {
 		s.Nodes[i].Revision = roller.Known(roller.Revision{Current: "r", Desired: "r"})
 	}
 	var out bytes.Buffer
-	g.Expect(render.Plan(&out, roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy()))).To(Succeed())
+	nothing := roller.NewPlan(s, roller.Progress{}, roller.DefaultPolicy())
+	g.Expect(render.Plan(&out, nothing)).To(Succeed())
 	g.Expect(out.String()).To(Equal("Nothing to do: 2 nodes are up to date.\n"))
+	text, err := json.Marshal(nothing)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(text)).To(ContainSubstring(`"batches":[]`), "programs can go through them")
 }
 
 // Unknown and unready nodes are shown as such.
