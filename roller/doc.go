@@ -7,8 +7,15 @@
 //	for {
 //		decision := roller.Step(observe(), progress, policy)
 //		progress = store(decision.Progress)
-//		carryOut(decision.Actions)
+//		for _, action := range decision.Actions {
+//			progress = outcome(progress, action, carryOut(action))
+//		}
 //	}
+//
+// An action may be carried out until Action.Until. The nodes of Action.Unasked, whose answers are not of this look, must be asked first,
+// and Step decides again: facts that nobody checked are no reason to stop a node. outcome records what became of it: Progress.Deny, Unclear
+// or NotCarriedOut for a restart, Taken, NotTaken, Refused or NotAltered for a configuration, NotElected for an election. Without it, a
+// rejected deletion counts as a restart that has begun. PhaseDone of a Snapshot without nodes means nothing: perhaps no node could be read.
 //
 // NewPlan returns in advance what Step will decide if nothing else changes.
 //

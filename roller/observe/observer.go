@@ -43,7 +43,8 @@ type Observer struct {
 	// Operators is the operators' namespace, the same one in all Kubernetes clusters. In remote ones, a Lease there may tell whether an
 	// operator recreates the pods of sets that name no other namespace for it. Empty: nobody looks for it.
 	Operators string
-	Kafka     *Kafka
+	// Kafka has the clients. It is required without Connect.
+	Kafka *Kafka
 	// Connect, if set, returns the clients before each observation, because addresses and credentials may change. Its error makes all facts
 	// of Kafka unknown.
 	Connect func(ctx context.Context, places []Place) (*Kafka, error)
