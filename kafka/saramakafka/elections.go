@@ -26,23 +26,25 @@ func electLeaders(ctx context.Context, c *conn, partitions []kafka.TopicPartitio
 	req := kmsg.NewPtrElectLeadersRequest()
 	req.ElectionType = 0 // of the preferred leader
 	req.TimeoutMillis = int32(brokerTimeout(ctx).Milliseconds())
-	at := map[string]int{}
-	for _, p := range partitions {
-		i, ok := at[p.Topic]
-		if !ok {
-			i = len(req.Topics)
-			at[p.Topic] = i
-			topic := kmsg.NewElectLeadersRequestTopic()
-			topic.Topic = p.Topic
-			req.Topics = append(req.Topics, topic)
-		}
-		req.Topics[i].Partitions = append(req.Topics[i].Partitions, p.Partition)
+	for name, indexes := range byTopic(partitions) {
+		topic := kmsg.NewElectLeadersRequestTopic()
+		topic.Topic, topic.Partitions = name, indexes
+		req.Topics = append(req.Topics, topic)
 	}
 	resp, err := c.raw(ctx, req, typed)
 	if err != nil {
 		return nil, err
 	}
 	return elections(resp.(*kmsg.ElectLeadersResponse), partitions), nil
+}
+
+// byTopic groups partitions, whose order does not matter to Kafka.
+func byTopic(partitions []kafka.TopicPartition) map[string][]int32 {
+	topics := map[string][]int32{}
+	for _, p := range partitions {
+		topics[p.Topic] = append(topics[p.Topic], p.Partition)
+	}
+	return topics
 }
 
 // elections returns the result of each partition. An error of the whole request applies to all of them.
@@ -85,19 +87,15 @@ func listOffsets(ctx context.Context, c *conn, partitions []kafka.TopicPartition
 		latest = -1 // the high watermark
 	)
 	req := kmsg.NewPtrListOffsetsRequest()
-	at := map[string]int{}
-	for _, p := range partitions {
-		i, ok := at[p.Topic]
-		if !ok {
-			i = len(req.Topics)
-			at[p.Topic] = i
-			topic := kmsg.NewListOffsetsRequestTopic()
-			topic.Topic = p.Topic
-			req.Topics = append(req.Topics, topic)
+	for name, indexes := range byTopic(partitions) {
+		topic := kmsg.NewListOffsetsRequestTopic()
+		topic.Topic = name
+		for _, index := range indexes {
+			wanted := kmsg.NewListOffsetsRequestTopicPartition()
+			wanted.Partition, wanted.Timestamp = index, latest
+			topic.Partitions = append(topic.Partitions, wanted)
 		}
-		wanted := kmsg.NewListOffsetsRequestTopicPartition()
-		wanted.Partition, wanted.Timestamp = p.Partition, latest
-		req.Topics[i].Partitions = append(req.Topics[i].Partitions, wanted)
+		req.Topics = append(req.Topics, topic)
 	}
 	resp, err := c.raw(ctx, req, sure)
 	if err != nil {

@@ -67,12 +67,7 @@ func Command(ctx context.Context, config *rest.Config, o options.Options, warnin
 
 // Plan prints the plan.
 func Plan(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
-	r, err := commandRoll(ctx, config, o, log)
-	if err != nil {
-		return ExitError, err
-	}
-	defer r.Close(ctx)
-	s, progress, policy, err := r.glance(ctx)
+	s, progress, policy, err := look(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
 	}
@@ -111,12 +106,7 @@ func exitOfPlan(plan roller.Plan) int {
 
 // Explain prints everything about one node.
 func Explain(ctx context.Context, config *rest.Config, o options.Options, out io.Writer, log logr.Logger) (exit int, err error) {
-	r, err := commandRoll(ctx, config, o, log)
-	if err != nil {
-		return ExitError, err
-	}
-	defer r.Close(ctx)
-	s, progress, policy, err := r.glance(ctx)
+	s, progress, policy, err := look(ctx, config, o, log)
 	if err != nil {
 		return ExitError, err
 	}
@@ -165,6 +155,18 @@ func printJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)
+}
+
+// look observes once, for a command that does nothing else.
+func look(ctx context.Context, config *rest.Config, o options.Options, log logr.Logger) (
+	s roller.Snapshot, progress roller.Progress, policy roller.Policy, err error,
+) {
+	r, err := commandRoll(ctx, config, o, log)
+	if err != nil {
+		return s, progress, policy, err
+	}
+	defer r.Close(ctx)
+	return r.glance(ctx)
 }
 
 // commandRoll returns the roll of the Kafka cluster that the options name.
