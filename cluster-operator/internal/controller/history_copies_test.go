@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
@@ -160,6 +161,7 @@ func TestAnUpgradeMarksWhatIsWanted(t *testing.T) {
 	for key, o := range wanted {
 		annotations := o.GetAnnotations()
 		delete(annotations, ownership.MarkSelf)
+		delete(annotations, apply.AnnotationAskedFor)
 		o.SetAnnotations(annotations)
 		h.must(h.k8s.Update(t.Context(), o))
 		wanted[key] = o
