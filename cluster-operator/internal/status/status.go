@@ -357,8 +357,8 @@ func withoutKeys(listeners []v1.ListenerStatus) {
 	}
 }
 
-// renewListeners puts the current certificates of the cluster CA into the status of the listeners that serve its certificates, and not those
-// of users: a pass that ends early may renew it. The spec may say something else by now than what nodes serve.
+// renewListeners puts the current certificates of the cluster CA into the status of the listeners that serve its certificates, and not into
+// that of users' own: a pass that ends early may renew it. The spec may say something else by now than what nodes serve.
 func renewListeners(listeners []v1.ListenerStatus, in Input) {
 	for i := range listeners {
 		if certificates := listeners[i].Certificates; len(certificates) > 0 && !in.Served[certificates[0]] {
