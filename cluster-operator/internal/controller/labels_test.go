@@ -11,8 +11,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
 
-// TestALabelThatIsRemovedLeavesAllObjects checks that a label of the Kafka comes to its objects, those with keys among them, and goes. Pods
-// lose it when they are made again, and what the user supplies keeps the user's.
+// TestALabelThatIsRemovedLeavesAllObjects checks that a label of the Kafka comes to the objects that its nodes share, those with keys among
+// them, and goes. What belongs to one pool never has it, and what the user supplies keeps the user's.
 func TestALabelThatIsRemovedLeavesAllObjects(t *testing.T) {
 	g := NewWithT(t)
 	h := newHistory(t, 1)
@@ -37,6 +37,9 @@ func TestALabelThatIsRemovedLeavesAllObjects(t *testing.T) {
 	}
 	before := labelled()
 	g.Expect(before).To(HaveKey("Service"))
+	for _, kind := range []string{"Pod", "StrimziPodSet", "PersistentVolumeClaim"} {
+		g.Expect(before).NotTo(HaveKey(kind))
+	}
 	g.Expect(before["Secret"]).To(BeNumerically(">", 5))
 
 	edited := copied(h.object(kafkaKey)).(*v1.Kafka)
@@ -44,7 +47,6 @@ func TestALabelThatIsRemovedLeavesAllObjects(t *testing.T) {
 	h.must(h.k8s.Update(t.Context(), edited))
 	h.comeUp()
 	after := labelled()
-	delete(after, "Pod")
 	g.Expect(after).To(Equal(map[string]int{"Secret": 2}))
 	for _, name := range []string{"-clients-ca", "-clients-ca-cert"} {
 		g.Expect(h.object(facts.Key{Kind: "Secret", Name: kafka.Name + name}).GetLabels()).To(Equal(map[string]string{"team": "a"}))

@@ -56,12 +56,14 @@ func (c *cluster) kafkaLabels() map[string]string {
 	return c.labels("kafka", componentKafka, c.Kafka)
 }
 
-// poolLabels are the labels of what belongs to one pool.
+// poolLabels are the labels of what belongs to one pool, such as pods. As in Strimzi, the Kafka's are not among them: a new label of the
+// Kafka would restart all nodes.
 func (c *cluster) poolLabels(pool string) map[string]string {
-	labels := c.kafkaLabels()
+	var from metav1.Object
 	if p := c.Pools[pool]; p != nil {
-		maps.Copy(labels, c.labels("kafka", componentKafka, p))
+		from = p
 	}
+	labels := c.labels("kafka", componentKafka, from)
 	labels[core.LabelPoolName] = pool
 	return labels
 }

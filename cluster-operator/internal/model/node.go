@@ -240,14 +240,18 @@ func hash(text string) string {
 const fluxLabels = "kustomize.toolkit.fluxcd.io/"
 
 // podInputs identifies what the user said about a node's pod. Nothing in it depends on the version or the settings of the operator. The
-// first is the one to note; the others are what earlier versions noted, for which the metadata version and Flux's labels counted.
+// first is the one to note; the others are what earlier versions noted, for which the Kafka's labels, the metadata version and Flux's labels
+// counted.
 func (c *cluster) podInputs(n topology.Node, restartedAt string) []string {
-	all := c.userLabels(n.Pool)
-	labels := maps.Clone(all)
-	maps.DeleteFunc(labels, func(key, _ string) bool { return strings.HasPrefix(key, fluxLabels) })
+	var own map[string]string
+	if p := c.Pools[n.Pool]; p != nil {
+		own = p.Labels
+	}
+	all := c.userLabels(c.Kafka.Labels, own)
 	return []string{
-		c.podInputsOf(n, restartedAt, labels, ""),
-		c.podInputsOf(n, restartedAt, labels, c.MetadataVersion),
+		c.podInputsOf(n, restartedAt, withoutFlux(c.userLabels(own)), ""),
+		c.podInputsOf(n, restartedAt, withoutFlux(all), ""),
+		c.podInputsOf(n, restartedAt, withoutFlux(all), c.MetadataVersion),
 		c.podInputsOf(n, restartedAt, all, c.MetadataVersion),
 	}
 }
@@ -390,17 +394,22 @@ func (c *cluster) sizeless(pool string) []volume {
 	return list
 }
 
-// userLabels are the labels of the user's objects that pods get.
-func (c *cluster) userLabels(pool string) map[string]string {
+// userLabels are the labels of users' objects of which pods are made, or were. Of one key the last one counts.
+func (c *cluster) userLabels(objects ...map[string]string) map[string]string {
 	labels := map[string]string{}
-	maps.Copy(labels, c.Kafka.Labels)
-	if p := c.Pools[pool]; p != nil {
-		maps.Copy(labels, p.Labels)
+	for _, of := range objects {
+		maps.Copy(labels, of)
 	}
 	maps.DeleteFunc(labels, func(key, _ string) bool {
 		return strings.HasPrefix(key, "app.kubernetes.io/") && c.Settings.ExcludedLabels != nil && c.Settings.ExcludedLabels(key)
 	})
 	return labels
+}
+
+func withoutFlux(labels map[string]string) map[string]string {
+	others := maps.Clone(labels)
+	maps.DeleteFunc(others, func(key, _ string) bool { return strings.HasPrefix(key, fluxLabels) })
+	return others
 }
 
 // certificatesOf returns the certificates of one node.

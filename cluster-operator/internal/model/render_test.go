@@ -323,7 +323,11 @@ func TestWhatRestartsNodes(t *testing.T) {
 		edit     func(*Input)
 		restarts []int32
 	}{
-		"nothing": {func(*Input) {}, none},
+		"nothing":              {func(*Input) {}, none},
+		"a label of the Kafka": {func(in *Input) { in.Kafka.Labels = with(in.Kafka.Labels, "team", "b") }, none},
+		"a label of a pool": {func(in *Input) {
+			in.Pools["brokers"].Labels = with(in.Pools["brokers"].Labels, "team", "b")
+		}, brokers},
 		"a setting of Kafka": {func(in *Input) {
 			in.Kafka.Spec.Kafka.Config["log.retention.ms"] = v1.ConfigValue{Raw: []byte(`"1000"`)}
 		}, none},
@@ -407,6 +411,12 @@ func TestWhatOpensPendingUpdates(t *testing.T) {
 		in.Pools["brokers"].Labels = with(in.Pools["brokers"].Labels, "kustomize.toolkit.fluxcd.io/name", name)
 	}
 	team := func(in *Input) { in.Kafka.Labels = with(in.Kafka.Labels, "team", "b") }
+	ofPools := func(in *Input) {
+		for _, p := range in.Pools {
+			p.Labels = with(p.Labels, "team", "b")
+		}
+	}
+	unlabelled := func(in *Input) { in.Kafka.Labels = nil }
 	for name, c := range map[string]struct {
 		before, edit func(*Input)
 		// noted is which inputs the pods have: 0 those of this version.
@@ -414,17 +424,21 @@ func TestWhatOpensPendingUpdates(t *testing.T) {
 		opens bool
 	}{
 		"nothing": {edit: func(*Input) {}},
-		"nothing, after an upgrade from a version for which the metadata version counted": {edit: func(*Input) {}, noted: 1},
+		"nothing, after an upgrade from a version for which the Kafka's labels counted":   {edit: func(*Input) {}, noted: 1},
+		"nothing, after an upgrade from a version for which the metadata version counted": {edit: func(*Input) {}, noted: 2},
 		"nothing, after an upgrade from a version for which all labels counted": {before: func(in *Input) { flux(in, "a") },
-			edit: func(*Input) {}, noted: 2},
-		"Flux adopts the objects":                   {edit: func(in *Input) { flux(in, "a") }},
-		"Flux adopts the objects, after an upgrade": {edit: func(in *Input) { flux(in, "a") }, noted: 1},
-		"Flux moves the objects":                    {before: func(in *Input) { flux(in, "a") }, edit: func(in *Input) { flux(in, "b") }},
-		"the metadata version":                      {edit: func(in *Input) { in.MetadataVersion = "4.2-IV1" }},
-		"a label":                                   {edit: team, opens: true},
-		"a label, after an upgrade":                 {edit: team, noted: 1, opens: true},
-		"the version":                               {edit: func(in *Input) { in.Version = "4.4.0" }, opens: true},
-		"nothing, and the user allows it":           {edit: func(in *Input) { in.ApplyUpdates = true }, opens: true},
+			edit: func(*Input) {}, noted: 3},
+		"Flux adopts the objects":                               {edit: func(in *Input) { flux(in, "a") }},
+		"Flux adopts the objects, after an upgrade":             {edit: func(in *Input) { flux(in, "a") }, noted: 2},
+		"Flux moves the objects":                                {before: func(in *Input) { flux(in, "a") }, edit: func(in *Input) { flux(in, "b") }},
+		"the metadata version":                                  {edit: func(in *Input) { in.MetadataVersion = "4.2-IV1" }},
+		"a label of the Kafka":                                  {edit: team},
+		"the first label of the Kafka, after an upgrade":        {before: unlabelled, edit: team, noted: 1},
+		"a label of the Kafka that pods have, after an upgrade": {edit: team, noted: 1, opens: true},
+		"a label of pools":                                      {edit: ofPools, opens: true},
+		"a label of pools, after an upgrade":                    {edit: ofPools, noted: 1, opens: true},
+		"the version":                                           {edit: func(in *Input) { in.Version = "4.4.0" }, opens: true},
+		"nothing, and the user allows it":                       {edit: func(in *Input) { in.ApplyUpdates = true }, opens: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -30,4 +30,9 @@ func TestInputsAreThoseOfEarlierVersions(t *testing.T) {
 	at.Port = 32000
 	c.Endpoints.Listeners = map[string]map[int32]Endpoint{"external": {0: at}}
 	NewWithT(t).Expect([]string{c.configInputs(n), c.podInputs(n, "")[0]}).To(Equal([]string{"07dfce896c3dc3b1", "727ab180f80fa8d8"}))
+
+	// With labels of the Kafka, which pods had.
+	kafka.Labels = map[string]string{"team": "a", "kustomize.toolkit.fluxcd.io/name": "b"}
+	in.Pools["east"].Labels = map[string]string{"tier": "fast"}
+	NewWithT(t).Expect(c.podInputs(n, "")[1:]).To(Equal([]string{"c246ac5f36a982ca", "c246ac5f36a982ca", "3b5369bfa9316b33"}))
 }
