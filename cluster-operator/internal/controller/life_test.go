@@ -111,6 +111,24 @@ func TestReadyWaitsForTheNewTopicOperator(t *testing.T) {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
+// TestATopicOperatorWhoseTemplateNamesOneThingTwice has lists in which Strimzi and Kubernetes take two entries of one name.
+func TestATopicOperatorWhoseTemplateNamesOneThingTwice(t *testing.T) {
+	w := newWorld(t)
+	k := newKafka()
+	k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}, Template: &v1.EntityOperatorTemplate{
+		Pod: &v1.PodTemplate{
+			HostAliases:      []corev1.HostAlias{{IP: "10.0.0.1", Hostnames: []string{"a"}}, {IP: "10.0.0.1", Hostnames: []string{"b"}}},
+			ImagePullSecrets: []corev1.LocalObjectReference{{Name: "a"}, {Name: "a"}},
+		},
+		TopicOperatorContainer: &v1.ContainerTemplate{Env: []v1.ContainerEnvVar{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}}},
+	}}
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	d := &appsv1.Deployment{}
+	w.get(d, "my-cluster-entity-operator")
+	w.Expect(d.Spec.Template.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "A", Value: "2"}))
+}
+
 func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 	w := newWorld(t)
 	brokers := nodePool("brokers", 3, v1.RoleBroker)

@@ -558,6 +558,37 @@ func TestWhatATopicOperatorsPodGetsFromItsTemplate(t *testing.T) {
 	g.Expect(pod.Containers[0].StartupProbe.FailureThreshold).To(Equal(int32(12)))
 }
 
+// TestEntriesOfOneKeyAreMadeOne checks lists of which server-side apply, but not a user, demands that no two entries have the same key.
+func TestEntriesOfOneKeyAreMadeOne(t *testing.T) {
+	g, in := NewWithT(t), rich(t)
+	variable := func(name, value string) v1.ContainerEnvVar { return v1.ContainerEnvVar{Name: name, Value: value} }
+	in.Kafka.Spec.EntityOperator.Template = &v1.EntityOperatorTemplate{
+		Pod: &v1.PodTemplate{
+			HostAliases: []corev1.HostAlias{{IP: "10.0.0.1", Hostnames: []string{"a"}}, {IP: "10.0.0.2", Hostnames: []string{"b"}},
+				{IP: "10.0.0.1", Hostnames: []string{"c", "a"}}},
+			ImagePullSecrets: []corev1.LocalObjectReference{{Name: "a"}, {Name: "b"}, {Name: "a"}},
+		},
+		TopicOperatorContainer: &v1.ContainerTemplate{Env: []v1.ContainerEnvVar{variable("A", "1"), variable("B", "2"), variable("A", "3"),
+			variable("STRIMZI_NAMESPACE", "4"), variable("STRIMZI_NAMESPACE", "5")}},
+	}
+	before := in.Kafka.DeepCopy()
+	pod := (&cluster{in}).topicOperatorDeployment().Spec.Template.Spec
+	g.Expect(pod.HostAliases).To(Equal([]corev1.HostAlias{{IP: "10.0.0.1", Hostnames: []string{"a", "c", "a"}},
+		{IP: "10.0.0.2", Hostnames: []string{"b"}}}))
+	g.Expect(pod.ImagePullSecrets).To(Equal([]corev1.LocalObjectReference{{Name: "b"}, {Name: "a"}}))
+	values := map[string][]string{}
+	for _, e := range pod.Containers[0].Env {
+		values[e.Name] = append(values[e.Name], e.Value)
+	}
+	g.Expect(values).To(And(HaveKeyWithValue("A", []string{"3"}), HaveKeyWithValue("B", []string{"2"}),
+		HaveKeyWithValue("STRIMZI_NAMESPACE", []string{"ns"})))
+	g.Expect(in.Kafka).To(Equal(before))
+
+	in.Kafka.Spec.Kafka.Listeners[3].Configuration.Finalizers = []string{"a/b", "a/c", "a/b"}
+	at := slices.IndexFunc(Services(in), func(s *corev1.Service) bool { return s.Name == "my-cluster-kafka-lb-bootstrap" })
+	g.Expect(Services(in)[at].Finalizers).To(Equal([]string{"a/c", "a/b"}))
+}
+
 func TestGarbageCollectionIsLoggedOnDemand(t *testing.T) {
 	for want, jvm := range map[string]v1.JvmOptions{
 		defaultPerformance: {GcLoggingEnabled: new(false)},

@@ -191,7 +191,7 @@ func (c *cluster) expose(s *corev1.Service, l v1.Listener, ip string, externalIP
 		if cfg.Class != "" {
 			s.Spec.LoadBalancerClass = &cfg.Class
 		}
-		s.Finalizers = cfg.Finalizers
+		s.Finalizers = lastOfEach(cfg.Finalizers, func(f string) string { return f })
 	default:
 		s.Spec.Type = corev1.ServiceTypeClusterIP
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -177,10 +178,10 @@ func (c *cluster) topicOperatorDeployment() *appsv1.Deployment {
 				ServiceAccountName: c.name("entity-operator"), TerminationGracePeriodSeconds: new(value(t.TerminationGracePeriodSeconds, 30)),
 				SecurityContext: t.SecurityContext, Affinity: t.Affinity, Tolerations: t.Tolerations,
 				TopologySpreadConstraints: t.TopologySpreadConstraints,
-				PriorityClassName:         t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: t.HostAliases,
+				PriorityClassName:         t.PriorityClassName, SchedulerName: t.SchedulerName, HostAliases: mergedAliases(t.HostAliases),
 				EnableServiceLinks: t.EnableServiceLinks, DNSPolicy: t.DNSPolicy, DNSConfig: t.DNSConfig, HostUsers: t.HostUsers,
 				Volumes:          additionalVolumes(t),
-				ImagePullSecrets: c.pullSecrets(t.ImagePullSecrets),
+				ImagePullSecrets: lastOfEach(c.pullSecrets(t.ImagePullSecrets), func(r corev1.LocalObjectReference) string { return r.Name }),
 				Containers:       []corev1.Container{c.topicOperatorContainer()},
 			}},
 		},
@@ -196,7 +197,7 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 	}
 	k := corev1.Container{
 		Name: topicOperatorContainer, Image: image, ImagePullPolicy: c.pullPolicy(image),
-		Env:             withEnvironment(c.topicOperatorEnvironment(), t),
+		Env:             lastOfEach(withEnvironment(c.topicOperatorEnvironment(), t), func(e corev1.EnvVar) string { return e.Name }),
 		Ports:           []corev1.ContainerPort{{Name: "healthcheck-to", ContainerPort: topicOperatorPort, Protocol: corev1.ProtocolTCP}},
 		LivenessProbe:   httpProbe(o.LivenessProbe, "/healthy"),
 		ReadinessProbe:  httpProbe(o.ReadinessProbe, "/ready"),
@@ -207,6 +208,32 @@ func (c *cluster) topicOperatorContainer() corev1.Container {
 		k.Resources = *o.Resources
 	}
 	return k
+}
+
+// lastOfEach returns the last entry of each key. Server-side apply refuses two entries of one key in such lists. Otherwise Kubernetes takes
+// them, and the last one counts.
+func lastOfEach[T any](list []T, key func(T) string) []T {
+	var last []T
+	for i, entry := range list {
+		if !slices.ContainsFunc(list[i+1:], func(later T) bool { return key(later) == key(entry) }) {
+			last = append(last, entry)
+		}
+	}
+	return last
+}
+
+// mergedAliases returns one entry for each address, for the same reason.
+func mergedAliases(list []corev1.HostAlias) []corev1.HostAlias {
+	var merged []corev1.HostAlias
+	for _, alias := range list {
+		at := slices.IndexFunc(merged, func(m corev1.HostAlias) bool { return m.IP == alias.IP })
+		if at < 0 {
+			merged = append(merged, *alias.DeepCopy())
+			continue
+		}
+		merged[at].Hostnames = append(merged[at].Hostnames, alias.Hostnames...)
+	}
+	return merged
 }
 
 // IsStrimziOperator reports whether an image is that of all of Strimzi's operators, in whatever registry.
