@@ -80,6 +80,9 @@ func (c *cluster) resources(pool string) *corev1.ResourceRequirements {
 	return c.spec().Resources
 }
 
+// heapPercentages are the -XX options that size the heap.
+var heapPercentages = []string{"InitialRAMPercentage", "MaxRAMPercentage"}
+
 // heap sizes the heap: the user's setting, else half of the container's memory.
 func heap(jvm v1.JvmOptions, resources *corev1.ResourceRequirements) string {
 	var options []string
@@ -89,7 +92,7 @@ func heap(jvm v1.JvmOptions, resources *corev1.ResourceRequirements) string {
 	if jvm.Xmx != "" {
 		return strings.Join(append(options, "-Xmx"+jvm.Xmx), " ")
 	}
-	for _, percentage := range []string{"InitialRAMPercentage", "MaxRAMPercentage"} {
+	for _, percentage := range heapPercentages {
 		if v, ok := jvm.XX[percentage]; ok {
 			options = append(options, fmt.Sprintf("-XX:%s=%s", percentage, v))
 		}
@@ -97,14 +100,16 @@ func heap(jvm v1.JvmOptions, resources *corev1.ResourceRequirements) string {
 	if _, sized := jvm.XX["MaxRAMPercentage"]; sized {
 		return strings.Join(options, " ")
 	}
+	_, initial := jvm.XX["InitialRAMPercentage"] // -Xms would override it
+	initial = initial || jvm.Xms != ""
 	if memory := memoryOf(resources); memory > 0 {
 		size := max(min(memory/2, maxHeap), HeapSize(jvm.Xms)) // Java does not start with a maximum below -Xms
-		if jvm.Xms == "" {
+		if !initial {
 			options = append(options, fmt.Sprintf("-Xms%dK", size>>10))
 		}
 		return strings.Join(append(options, fmt.Sprintf("-Xmx%dK", size>>10)), " ")
 	}
-	if jvm.Xms == "" {
+	if !initial {
 		options = append(options, "-Xms128M")
 	}
 	return strings.Join(options, " ")
@@ -144,11 +149,13 @@ func performance(jvm v1.JvmOptions) string {
 	if value(jvm.GcLoggingEnabled, false) {
 		options = append(options, "-Xlog:gc*:stdout:time")
 	}
-	if len(jvm.XX) == 0 {
+	xx := maps.Clone(jvm.XX)
+	maps.DeleteFunc(xx, func(key, _ string) bool { return slices.Contains(heapPercentages, key) }) // they are with the heap
+	if len(xx) == 0 {
 		return strings.Join(append([]string{defaultPerformance}, options...), " ")
 	}
 	// Options that need unlocking come after what unlocks them.
-	keys := slices.SortedFunc(maps.Keys(jvm.XX), func(a, b string) int {
+	keys := slices.SortedFunc(maps.Keys(xx), func(a, b string) int {
 		if first, second := strings.HasPrefix(a, "Unlock"), strings.HasPrefix(b, "Unlock"); first != second {
 			if first {
 				return -1
@@ -158,8 +165,7 @@ func performance(jvm v1.JvmOptions) string {
 		return strings.Compare(a, b)
 	})
 	for _, key := range keys {
-		switch v := jvm.XX[key]; {
-		case key == "InitialRAMPercentage" || key == "MaxRAMPercentage": // with the heap
+		switch v := xx[key]; {
 		case strings.EqualFold(v, "true"):
 			options = append(options, "-XX:+"+key)
 		case strings.EqualFold(v, "false"):

@@ -592,7 +592,7 @@ func TestEntriesOfOneKeyAreMadeOne(t *testing.T) {
 func TestGarbageCollectionIsLoggedOnDemand(t *testing.T) {
 	for want, jvm := range map[string]v1.JvmOptions{
 		defaultPerformance: {GcLoggingEnabled: new(false)},
-		defaultPerformance + " -Xlog:gc*:stdout:time": {GcLoggingEnabled: new(true)},
+		defaultPerformance + " -Xlog:gc*:stdout:time": {GcLoggingEnabled: new(true), XX: map[string]string{"MaxRAMPercentage": "70"}},
 		"-Xlog:gc*:stdout:time -XX:+UseZGC":           {GcLoggingEnabled: new(true), XX: map[string]string{"UseZGC": "true"}},
 	} {
 		NewWithT(t).Expect(performance(jvm)).To(Equal(want))
@@ -643,6 +643,12 @@ func TestHeap(t *testing.T) {
 		"at most 5 GiB":    {resources: memory("64Gi"), want: "-Xms5242880K -Xmx5242880K"},
 		"a percentage": {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70"}}, resources: memory("2Gi"),
 			want: "-XX:MaxRAMPercentage=70"},
+		"two percentages": {jvm: v1.JvmOptions{XX: map[string]string{"MaxRAMPercentage": "70", "InitialRAMPercentage": "60"}},
+			resources: memory("2Gi"), want: "-XX:InitialRAMPercentage=60 -XX:MaxRAMPercentage=70"},
+		"a percentage to begin with": {jvm: v1.JvmOptions{XX: map[string]string{"InitialRAMPercentage": "20"}}, resources: memory("2Gi"),
+			want: "-XX:InitialRAMPercentage=20 -Xmx1048576K"},
+		"a percentage to begin with, of unknown memory": {jvm: v1.JvmOptions{XX: map[string]string{"InitialRAMPercentage": "20"}},
+			want: "-XX:InitialRAMPercentage=20"},
 	} {
 		NewWithT(t).Expect(heap(c.jvm, c.resources)).To(Equal(c.want), name)
 	}
@@ -655,6 +661,9 @@ func TestOptionsOfJava(t *testing.T) {
 	}{
 		"switches, in any case": {map[string]string{"UseG1GC": "True", "UseZGC": "FALSE", "UseNUMA": "true"},
 			"-XX:+UseG1GC -XX:+UseNUMA -XX:-UseZGC"},
+		"none":                    {nil, defaultPerformance},
+		"sizes of the heap alone": {map[string]string{"MaxRAMPercentage": "70", "InitialRAMPercentage": "70"}, defaultPerformance},
+		"a size of the heap":      {map[string]string{"MaxRAMPercentage": "70", "UseZGC": "true"}, "-XX:+UseZGC"},
 		"unlocked before its use": {map[string]string{"A": "1", "UnlockDiagnosticVMOptions": "true"}, "-XX:+UnlockDiagnosticVMOptions -XX:A=1"},
 	} {
 		NewWithT(t).Expect(performance(v1.JvmOptions{XX: c.xx})).To(Equal(c.want), name)

@@ -50,6 +50,9 @@ func (f *findings) javaOptions(p *v1.KafkaNodePool, path string, o *v1.JvmOption
 		_, set := o.XX[key]
 		f.ignoredIn(p, unsupportedField{path + ".-XX." + key, set && o.Xmx != "", "-Xmx sizes the heap"})
 	}
+	_, initial := o.XX["InitialRAMPercentage"]
+	f.ignoredIn(p, unsupportedField{path + ".-XX.InitialRAMPercentage", initial && o.Xms != "" && o.Xmx == "",
+		"-Xms sizes the heap to begin with"})
 	for i, property := range o.JavaSystemProperties {
 		field := unsupportedField{path: fmt.Sprintf("%s.javaSystemProperties[%d] (%s)", path, i, property.Name)}
 		switch {

@@ -59,6 +59,8 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 			"spec.kafka.jvmOptions.javaSystemProperties[0] (a)", "a later entry sets it"),
 		ofPool(broker(`jvmOptions: {-Xmx: 1g, -XX: {MaxRAMPercentage: "50"}}`), "spec.jvmOptions.-XX.MaxRAMPercentage",
 			"-Xmx sizes the heap"),
+		field(kafka(`jvmOptions: {-Xms: 1g, -XX: {InitialRAMPercentage: "50", MaxRAMPercentage: "50"}}`),
+			"spec.kafka.jvmOptions.-XX.InitialRAMPercentage", "-Xms sizes the heap to begin with"),
 
 		field(kafka(`logging: {type: inline, loggers: {log4j.logger.kafka: WARN, logger.kafka.level: WARN}}`),
 			"spec.kafka.logging.loggers.log4j.logger.kafka",
