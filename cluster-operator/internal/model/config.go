@@ -217,6 +217,10 @@ func (c *cluster) logDirs(p *properties, n topology.Node) {
 	p.set("metadata.log.dir", metadata)
 }
 
+// SuperUser returns the name that an item of superUsers stands for. Strimzi writes items as they are into a properties file, so its users
+// write a backslash of a name (RFC 2253) twice.
+func SuperUser(item string) string { return unescapeValue(item) }
+
 func (c *cluster) authorization(p *properties) {
 	a := c.spec().Authorization
 	if a == nil {
@@ -234,7 +238,7 @@ func (c *cluster) authorization(p *properties) {
 	}
 	p.set("authorizer.class.name", class)
 	for _, user := range a.SuperUsers {
-		supers = append(supers, "User:"+user)
+		supers = append(supers, "User:"+SuperUser(user))
 	}
 	p.set("super.users", strings.Join(supers, ";"))
 }

@@ -70,6 +70,24 @@ func TestListenerConfigIsReadAsAPropertiesFile(t *testing.T) {
 	}
 }
 
+func TestSuperUsersAreReadAsAPropertiesFile(t *testing.T) {
+	for item, line := range map[string]string{
+		`CN=admin,O=x`:           `CN=admin,O=x`,
+		`CN=Doe\\, John,O=x`:     `CN=Doe\\, John,O=x`,
+		`CN=Doe\, John,O=x`:      `CN=Doe\\, John,O=x`, // Java would lose the backslash, and the name would be nobody's
+		`CN=M\u00FCller`:         `CN=M\u00FCller`,
+		`CN=Müller`:              `CN=M\u00FCller`,
+		`CN=\\#1`:                `CN=\\#1`,
+		`CN=a\=b`:                `CN=a=b`,
+		`Doe\\\\John`:            `Doe\\\\John`,
+		`CN=a\+b,OU=\\"c\\",O=x`: `CN=a\\+b,OU=\\"c\\",O=x`,
+	} {
+		g, in := NewWithT(t), rich(t)
+		in.Kafka.Spec.Kafka.Authorization.SuperUsers = []string{item}
+		g.Expect(render(t, in, nil).Manifests[0].Config.Data["server.config"]).To(ContainSubstring(";User:"+line+"\n"), item)
+	}
+}
+
 func TestValuesAreWrittenInASCII(t *testing.T) {
 	for value, want := range map[string]string{
 		" !~\\": `\ !~\\`, "User:CN=Müller": `User:CN=M\u00FCller`, "€": `\u20AC`, "😀": `\uD83D\uDE00`, "\x7f": `\u007F`,

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 )
 
@@ -74,9 +75,10 @@ func (f *findings) authorization() {
 		}
 		f.classes("spec.kafka.authorization.authorizerClass", a.AuthorizerClass)
 	}
-	for _, user := range a.SuperUsers {
-		if user == "" || strings.ContainsAny(user, ";\n\r") {
-			f.invalid("SuperUser", "%q is not a super user: list one principal in each item of superUsers, such as CN=admin", user)
+	for _, item := range a.SuperUsers {
+		user := model.SuperUser(item)
+		if user == "" || strings.ContainsAny(item+user, ";\n\r") {
+			f.invalid("SuperUser", "%q is not a super user: list one principal in each item of superUsers, such as CN=admin", item)
 		}
 		if strings.HasPrefix(user, "User:") {
 			f.warn("SuperUserWithPrefix", "SuperUserWithPrefix", "The super user %q is the principal User:%[1]s, which is probably nobody: "+
