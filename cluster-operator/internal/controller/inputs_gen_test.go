@@ -173,7 +173,8 @@ func specOf(s crdSchema) crdSchema {
 	return spec
 }
 
-// onlyRefused are fields that only rejected types of listeners, authentication, authorization and CAs have.
+// onlyRefused are fields that only rejected types of listeners, authentication, authorization and CAs have. With another type they have no
+// effect, which the status says.
 var onlyRefused = []string{"OAuthAuthentication", "ServerAuthorization", "ParentRefs", "CertManager"}
 
 // fill sets a value, with the enums of its schema. It sets each optional field of a struct with a probability of one half.

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -32,8 +33,15 @@ func (f *findings) typed() {
 	c := f.cluster()
 	a, l := or(c.Authorization, v1.Authorization{}), or(c.Logging, v1.Logging{})
 	m, r := or(c.MetricsConfig, v1.MetricsConfig{}), or(c.Rack, v1.Rack{})
-	f.ofOtherTypes(nil, "spec.kafka.authorization", a.Type, []typedField{
-		{"authorizerClass", a.AuthorizerClass != "", []string{v1.AuthorizationCustom}}})
+	f.ofOtherTypes(nil, "spec.kafka.authorization", a.Type, append(
+		fieldsOf(a.ServerAuthorization, v1.AuthorizationOPA, v1.AuthorizationKeycloak),
+		typedField{"authorizerClass", a.AuthorizerClass != "", []string{v1.AuthorizationCustom}}))
+	for i, l := range c.Listeners {
+		if l.Authentication != nil {
+			f.ofOtherTypes(nil, fmt.Sprintf("spec.kafka.listeners[%d].authentication", i), l.Authentication.Type,
+				fieldsOf(l.Authentication.OAuthAuthentication, v1.AuthenticationOAuth))
+		}
+	}
 	f.ofOtherTypes(nil, "spec.kafka.logging", l.Type, []typedField{
 		{"loggers", len(l.Loggers) > 0, []string{v1.LoggingInline}}, {"valueFrom", l.ValueFrom != nil, []string{v1.LoggingExternal}}})
 	f.ofOtherTypes(nil, "spec.kafka.metricsConfig", m.Type, []typedField{
@@ -42,6 +50,16 @@ func (f *findings) typed() {
 	f.ofOtherTypes(nil, "spec.kafka.rack", cmp.Or(r.Type, v1.RackTopologyLabel), []typedField{
 		{"envVarName", r.EnvVarName != "", []string{v1.RackEnvironmentVariable}},
 		{"topologyKey", r.TopologyKey != "", []string{v1.RackTopologyLabel}}})
+}
+
+// fieldsOf are the fields of a struct, which only these types have. Some are about security, and their users must not think that they count.
+func fieldsOf(s any, types ...string) (fields []typedField) {
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		fields = append(fields, typedField{name, !v.Field(i).IsZero(), types})
+	}
+	return fields
 }
 
 // volumeFields are the fields of a volume.

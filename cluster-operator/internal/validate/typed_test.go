@@ -33,6 +33,13 @@ func TestFieldsOfOtherTypesAreNamed(t *testing.T) {
 			"spec.storage", "unknown properties: sizeLimit, volumes"),
 
 		kafka(`authorization: {type: simple, authorizerClass: a}`, "authorization", "an unknown property: authorizerClass"),
+		kafka(`authorization: {type: simple, url: "http://opa", allowOnError: false, delegateToKafkaAcls: true}`, "authorization",
+			"unknown properties: url, allowOnError, delegateToKafkaAcls"),
+		at(listening(`{name: tls, port: 9093, type: internal, tls: true}, {name: a, port: 9094, type: internal, tls: true, `+
+			`authentication: {type: custom, sasl: true, validIssuerUri: x, checkAudience: false, tlsTrustedCertificates: [{secretName: a}]}}`),
+			"spec.kafka.listeners[1].authentication", "unknown properties: checkAudience, tlsTrustedCertificates, validIssuerUri"),
+		at(listening(`{name: tls, port: 9093, type: internal, tls: true, authentication: {type: tls, maxSecondsWithoutReauthentication: 5}}`),
+			"spec.kafka.listeners[0].authentication", "an unknown property: maxSecondsWithoutReauthentication"),
 		kafka(`logging: {type: inline, loggers: {rootLogger.level: WARN}, valueFrom: {configMapKeyRef: {name: a, key: b}}}`, "logging",
 			"an unknown property: valueFrom"),
 		kafka(`logging: {type: external, loggers: {log4j.a: WARN}, valueFrom: {configMapKeyRef: {name: a, key: b}}}`, "logging",
