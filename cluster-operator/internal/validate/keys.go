@@ -94,7 +94,7 @@ func (f *findings) variables(p *v1.KafkaNodePool, path string, t *v1.ContainerTe
 	}
 }
 
-// loggers names keys of log4j 1, which Kafka 4.0 and later do not read.
+// loggers names keys of log4j 1, which Kafka 4.0 and later do not read, and what only Strimzi's images have.
 func (f *findings) loggers() {
 	l := or(f.cluster().Logging, v1.Logging{})
 	if l.Type == v1.LoggingExternal {
@@ -103,6 +103,7 @@ func (f *findings) loggers() {
 	for _, key := range slices.Sorted(maps.Keys(l.Loggers)) {
 		f.ignored(unsupportedField{"spec.kafka.logging.loggers." + key, strings.HasPrefix(key, "log4j.") || key == "kafka.root.logger.level",
 			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"})
+		f.layouts("spec.kafka.logging.loggers."+key, key+"="+l.Loggers[key])
 	}
 }
 

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,18 +26,38 @@ func (f *findings) onlyStrimzi(path, value string, refuse func(code Code, format
 	f.classes(path, value)
 }
 
-// classes warns of Strimzi's classes, unless the user takes care of an image or of more classes.
+// ownClasses reports whether the user takes care of an image or of more classes.
+func (f *findings) ownClasses() bool { return f.cluster().Image != "" || f.addsClasses() }
+
+// packages begin the names of classes that only Strimzi's images have.
+var packages = []string{"io.strimzi.", "com.linkedin.kafka.cruisecontrol.metricsreporter."}
+
+// classes warns of Strimzi's classes.
 func (f *findings) classes(path, value string) {
-	if f.cluster().Image != "" || f.addsClasses() {
+	if f.ownClasses() {
 		return
 	}
 	for _, class := range settings.List(value) {
-		if strings.HasPrefix(class, "io.strimzi.") {
+		if slices.ContainsFunc(packages, func(prefix string) bool { return strings.HasPrefix(class, prefix) }) {
 			f.warn("ClassOfStrimzi", v1.ReasonUnsupportedField, "Resource Kafka(%s) names the class %s in the field %s: Strimzi's images have it, "+
 				"and Apache Kafka's do not, with which nodes would not start. Use an image that has it (.spec.kafka.image), or mount its jars and "+
 				"add them to CLASSPATH in template.kafkaContainer.env", f.key(), class, path)
 		}
 	}
+}
+
+// jsonLayout finds the layout that only Strimzi's images have in a configuration of log4j2. It ignores case.
+var jsonLayout = regexp.MustCompile(`(?mi)^[ \t\f]*(\S+\.layout\.type)[ \t\f]*[=: \t\f][ \t\f]*JsonTemplateLayout[ \t\f]*\r?$`)
+
+// layouts warns of that layout in a text, which the field at path has. Log4j then makes no appender.
+func (f *findings) layouts(path, text string) {
+	if f.ownClasses() || !jsonLayout.MatchString(text) {
+		return
+	}
+	f.warn("LayoutOfStrimzi", v1.ReasonUnsupportedField, "Resource Kafka(%s) names the layout JsonTemplateLayout in the field %s: Strimzi's "+
+		"images have it, and Apache Kafka's do not, with which nodes log nothing. Use JsonLayout or PatternLayout, or an image that has it "+
+		"(.spec.kafka.image), or mount the jar of log4j-layout-template-json and add it to CLASSPATH in template.kafkaContainer.env",
+		f.key(), path)
 }
 
 // addsClasses reports whether a template adds to the classes of nodes.

@@ -17,11 +17,30 @@ func TestWhatOnlyStrimzisImagesHave(t *testing.T) {
 		return listening(`{name: tls, port: 9093, type: internal, tls: true, authentication: {type: custom, sasl: true, listenerConfig: {` +
 			entries + `}}}`)
 	}
+	layout := func(changes, path string) wrong {
+		return wrong{name: path, changes: changes, code: "LayoutOfStrimzi", reason: "UnsupportedField",
+			message: "Resource Kafka(ns/c) names the layout JsonTemplateLayout in the field " + path + ": Strimzi's images have it, and Apache " +
+				"Kafka's do not, with which nodes log nothing. Use JsonLayout or PatternLayout, or an image that has it (.spec.kafka.image), or " +
+				"mount the jar of log4j-layout-template-json and add it to CLASSPATH in template.kafkaContainer.env"}
+	}
+	inline := func(loggers string) string {
+		return `kafka: {spec: {kafka: {logging: {type: inline, loggers: {` + loggers + `}}}}}`
+	}
+	external := layout(`kafka: {spec: {kafka: {logging: {type: external, valueFrom: {configMapKeyRef: {name: m, key: k}}}}}}`,
+		"spec.kafka.logging.valueFrom (ConfigMap m)")
+	external.facts = func(in *Input) {
+		in.ConfigMaps = map[string]map[string]string{"m": {"k": "a=b\n appender.console.layout.type : JsonTemplateLayout\r\nc=d"}}
+	}
+	const reporter = "com.linkedin.kafka.cruisecontrol.metricsreporter.CruiseControlMetricsReporter"
 	const quotas = "io.strimzi.kafka.quotas.StaticQuotaCallback"
 	const handler = "io.strimzi.kafka.oauth.server.JaasServerOauthValidatorCallbackHandler"
 	expectWarnings(t, []wrong{
 		class(configured(`client.quota.callback.class: `+quotas), quotas, "spec.kafka.config.client.quota.callback.class"),
 		class(configured(`metric.reporters: "com.example.A, io.strimzi.B"`), "io.strimzi.B", "spec.kafka.config.metric.reporters"),
+		class(configured(`metric.reporters: `+reporter), reporter, "spec.kafka.config.metric.reporters"),
+		layout(inline(`appender.console.layout.type: JsonTemplateLayout, appender.console.layout.eventTemplateUri: "classpath:EcsLayout.json"`),
+			"spec.kafka.logging.loggers.appender.console.layout.type"),
+		external,
 		class(`kafka: {spec: {kafka: {authorization: {type: custom, authorizerClass: io.strimzi.A}}}}`, "io.strimzi.A",
 			"spec.kafka.authorization.authorizerClass"),
 		class(listener(`sasl.server.callback.handler.class: `+handler), handler,
@@ -33,7 +52,10 @@ func TestWhatOnlyStrimzisImagesHave(t *testing.T) {
 			`template: {kafkaContainer: {env: [{name: CLASSPATH, value: /mnt/a}]}}}}}`,
 		"classes of a pool": `{kafka: {spec: {kafka: {config: {a.class: io.strimzi.A}}}}, ` +
 			`pools: {broker: {spec: {template: {kafkaContainer: {env: [{name: CLASSPATH, value: a}]}}}}}}`,
-		"Kafka's own": configured(`a.class: org.apache.kafka.A, b: by io.strimzi.A`),
+		"an image with a layout": `kafka: {spec: {kafka: {image: own, ` +
+			`logging: {type: inline, loggers: {appender.console.layout.type: JsonTemplateLayout}}}}}`,
+		"another layout": inline(`appender.console.layout.type: JsonLayout, appender.console.layout.pattern: JsonTemplateLayout`),
+		"Kafka's own":    configured(`a.class: org.apache.kafka.A, b: by io.strimzi.A`),
 	} {
 		NewWithT(t).Expect(Validate(input(t, more))).To(Equal(Result{}), name)
 	}

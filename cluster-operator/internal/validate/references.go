@@ -123,6 +123,7 @@ func (f *findings) logging() {
 		f.invalid("LoggingReference", "Logging configuration is invalid: [Name of the Config Map with logging configuration is missing]")
 		return
 	}
+	f.layouts("spec.kafka.logging.valueFrom (ConfigMap "+ref.Name+")", f.ConfigMaps[ref.Name][ref.Key])
 	if data, read := f.ConfigMaps[ref.Name]; read && strings.TrimSpace(data[ref.Key]) == "" {
 		fail := f.fail
 		if data == nil {
