@@ -102,6 +102,9 @@ func TestWrongListenerConfig(t *testing.T) {
 func TestKeysThatHaveAnEffect(t *testing.T) {
 	for name, changes := range map[string]string{
 		"an option of Java that nobody knows": `kafka: {spec: {kafka: {jvmOptions: {-XX: {NoSuchOption: "7", MaxRAMPercentage: "50"}}}}}`,
+		"what is done as asked": `{kafka: {metadata: {annotations: {strimzi.io/in-place-resizing: "false", ` +
+			`strimzi.io/in-place-resizing-wait-for-deferred: "false"}}, spec: {entityOperator: {topicOperator: {}, ` +
+			`template: {deployment: {deploymentStrategy: Recreate}}}}}}`,
 		"a percentage beside a pool's heap": `
 kafka: {spec: {kafka: {jvmOptions: {-XX: {MaxRAMPercentage: "50"}}}}}
 pools: {broker: {spec: {jvmOptions: {-Xmx: 1g}}}}`,

@@ -3,6 +3,8 @@ package validate
 import (
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
@@ -97,17 +99,18 @@ func (f *findings) unsupportedOfKafka() []unsupportedField {
 		{"spec.entityOperator.topicOperator.logging", to.Logging != nil,
 			"set STRIMZI_LOG_LEVEL in .spec.entityOperator.template.topicOperatorContainer.env"},
 		{"spec.entityOperator.topicOperator.jvmOptions", to.JvmOptions != nil, "the topic operator is not written in Java"},
-		{"spec.entityOperator.template.deployment.deploymentStrategy", or(et.Deployment, v1.DeploymentTemplate{}).DeploymentStrategy != "",
+		{"spec.entityOperator.template.deployment.deploymentStrategy",
+			or(et.Deployment, v1.DeploymentTemplate{}).DeploymentStrategy == appsv1.RollingUpdateDeploymentStrategyType,
 			"the old pod of the topic operator always ends before a new one starts"},
 		{"spec.entityOperator.template.pod.tmpDirSizeLimit", pod.TmpDirSizeLimit != "", "the topic operator has no such volume"},
 		{"spec.entityOperator.template.pod.templatedVolumes", len(pod.TemplatedVolumes) > 0, "use .spec.entityOperator.template.pod.volumes"},
 		{"spec.entityOperator.template.userOperatorContainer", et.UserOperatorContainer != nil, "the operator does not run a user operator"},
 		{"spec.entityOperator.template.userOperatorRoleBinding", et.UserOperatorRoleBinding != nil, "the operator does not run a user operator"},
 		{"spec.entityOperator.template.tlsSidecarContainer", et.TLSSidecarContainer != nil, "there is no sidecar"},
-		{"metadata.annotations." + v1.AnnotationInPlaceResizing, f.Kafka.Annotations[v1.AnnotationInPlaceResizing] != "",
+		{"metadata.annotations." + v1.AnnotationInPlaceResizing, v1.IsTrue(f.Kafka.Annotations, v1.AnnotationInPlaceResizing),
 			"changed resources restart nodes"},
 		{"metadata.annotations." + v1.AnnotationInPlaceResizingWaitForDeferred,
-			f.Kafka.Annotations[v1.AnnotationInPlaceResizingWaitForDeferred] != "", "changed resources restart nodes"},
+			v1.IsTrue(f.Kafka.Annotations, v1.AnnotationInPlaceResizingWaitForDeferred), "changed resources restart nodes"},
 		{"metadata.annotations." + v1.AnnotationInternalClusterSecurity, f.Kafka.Annotations[v1.AnnotationInternalClusterSecurity] != "",
 			"nodes always use TLS among themselves"},
 	}
