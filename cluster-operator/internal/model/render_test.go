@@ -589,6 +589,37 @@ func TestEntriesOfOneKeyAreMadeOne(t *testing.T) {
 	g.Expect(Services(in)[at].Finalizers).To(Equal([]string{"a/c", "a/b"}))
 }
 
+// TestATemplateAndAListenerNameOneAnnotation checks that of the two the one counts that does in Strimzi.
+func TestATemplateAndAListenerNameOneAnnotation(t *testing.T) {
+	const scheme = "service.beta.kubernetes.io/aws-load-balancer-scheme"
+	template := &v1.ResourceTemplate{Metadata: &v1.MetadataTemplate{Labels: map[string]string{"app.kubernetes.io/component": "a", "team": "a"},
+		Annotations: map[string]string{scheme: "internal"}}}
+	labels := map[string]string{"app.kubernetes.io/component": "b", "team": "b", "other": "b"}
+	annotations := map[string]string{scheme: "internet-facing", "other": "b"}
+	in := rich(t)
+	in.Kafka.Spec.Kafka.Template = &v1.KafkaClusterTemplate{ExternalBootstrapService: template, PerPodService: template,
+		ExternalBootstrapIngress: template, PerPodIngress: template}
+	in.Pools["brokers"].Spec.Template = nil
+	for i := 2; i < len(in.Kafka.Spec.Kafka.Listeners); i++ {
+		c := in.Kafka.Spec.Kafka.Listeners[i].Configuration
+		c.Bootstrap = &v1.ListenerBootstrap{Host: "bootstrap.example.com", Labels: labels, Annotations: annotations}
+		c.PerBrokerLabelsTemplate, c.PerBrokerAnnotationsTemplate, c.Brokers = labels, annotations, nil
+	}
+	services := Services(in)[2:] // those of listeners
+	NewWithT(t).Expect(len(services)).To(BeNumerically(">=", 9))
+	for _, s := range services {
+		NewWithT(t).Expect(s.Annotations).To(And(HaveKeyWithValue(scheme, "internal"), HaveKeyWithValue("other", "b")), s.Name)
+		NewWithT(t).Expect(s.Labels).To(And(HaveKeyWithValue("team", "a"), HaveKeyWithValue("other", "b"),
+			HaveKeyWithValue("app.kubernetes.io/component", "b")), s.Name)
+	}
+	ingresses := Ingresses(in)
+	NewWithT(t).Expect(ingresses).To(HaveLen(3))
+	for _, i := range ingresses {
+		NewWithT(t).Expect(i.Annotations).To(HaveKeyWithValue(scheme, "internet-facing"), i.Name)
+		NewWithT(t).Expect(i.Labels).To(HaveKeyWithValue("team", "b"), i.Name)
+	}
+}
+
 func TestGarbageCollectionIsLoggedOnDemand(t *testing.T) {
 	for want, jvm := range map[string]v1.JvmOptions{
 		defaultPerformance: {GcLoggingEnabled: new(false)},

@@ -119,9 +119,10 @@ func (c *cluster) listenerService(l v1.Listener) *corev1.Service {
 	selector[core.LabelBrokerRole] = "true"
 	port := servicePort(PortName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
-	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), c.template().ExternalBootstrapService,
+	s := c.service(c.listenerBootstrap(l), c.kafkaLabels(), nil,
 		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
 	c.expose(s, l, b.LoadBalancerIP, b.ExternalIPs, b.Labels, b.Annotations)
+	applyTemplate(&s.ObjectMeta, c.template().ExternalBootstrapService)
 	return s
 }
 
@@ -133,10 +134,11 @@ func (c *cluster) nodeService(l v1.Listener, n topology.Node) *corev1.Service {
 	selector[core.LabelPodName] = c.podName(n)
 	port := servicePort(PortName(l), l.Port)
 	port.NodePort = value(b.NodePort, 0)
-	s := c.service(ListenerNodeService(c.Kafka.Name, l, n), c.poolLabels(n.Pool), c.nodeServiceTemplate(n.Pool),
+	s := c.service(ListenerNodeService(c.Kafka.Name, l, n), c.poolLabels(n.Pool), nil,
 		corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{port}})
 	labels, annotations := c.nodeMetadata(l, n)
 	c.expose(s, l, b.LoadBalancerIP, b.ExternalIPs, labels, annotations)
+	applyTemplate(&s.ObjectMeta, c.nodeServiceTemplate(n.Pool))
 	return s
 }
 
@@ -176,7 +178,9 @@ func brokerOf(l v1.Listener, id int32) v1.ListenerBroker {
 	return v1.ListenerBroker{}
 }
 
-// expose sets the type of a listener's Service, and the settings that depend on it.
+// expose sets the type of a listener's Service, the settings that depend on it, and the listener's labels and annotations. A template comes
+// after it and takes precedence, as in Strimzi, but not for Ingresses: with the other order, the load balancer of a manifest that comes from
+// there might be open to others than with Strimzi.
 func (c *cluster) expose(s *corev1.Service, l v1.Listener, ip string, externalIPs []string, labels, annotations map[string]string) {
 	cfg := configuration(l)
 	switch l.Type {
