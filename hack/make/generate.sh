@@ -37,5 +37,5 @@ cd "$root/roller"
 
 mkdir -p "$root/docs"
 cd "$root/api"
-"$root/bin/crd-ref-docs" --log-level=ERROR --source-path=. --config="$root/hack/make/crd-ref-docs.yaml" \
+"$root/bin/crd-ref-docs" --log-level=ERROR --max-depth=20 --source-path=. --config="$root/hack/make/crd-ref-docs.yaml" \
   --renderer=markdown --output-path="$root/docs/api.md"

@@ -223,6 +223,25 @@ type AdditionalVolume struct {
 	// The files of a container image.
 	// +optional
 	Image *corev1.ImageVolumeSource `json:"image,omitempty"`
+
+	// The files of several sources.
+	// +optional
+	Projected *ProjectedVolume `json:"projected,omitempty"`
+}
+
+// ProjectedVolume has the files of several sources in one directory.
+type ProjectedVolume struct {
+	// The sources.
+	// +optional
+	// +listType=atomic
+	Sources []ProjectedSource `json:"sources,omitempty"`
+}
+
+// ProjectedSource is a source of a ProjectedVolume.
+type ProjectedSource struct {
+	// A token of the pod's ServiceAccount.
+	// +optional
+	ServiceAccountToken *corev1.ServiceAccountTokenProjection `json:"serviceAccountToken,omitempty"`
 }
 
 // TemplatedVolume is a volume of which each node has its own. It has one source.

@@ -383,7 +383,9 @@ func (g *generator) volume(name string) v1.AdditionalVolume {
 		v1.AdditionalVolume{Name: name, EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory}},
 		v1.AdditionalVolume{Name: name, PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "given-claim"}},
 		v1.AdditionalVolume{Name: name, CSI: &corev1.CSIVolumeSource{Driver: "csi.example.com", ReadOnly: new(true)}},
-		v1.AdditionalVolume{Name: name, Image: &corev1.ImageVolumeSource{Reference: "registry.example.com/plugins:1"}})
+		v1.AdditionalVolume{Name: name, Image: &corev1.ImageVolumeSource{Reference: "registry.example.com/plugins:1"}},
+		v1.AdditionalVolume{Name: name, Projected: &v1.ProjectedVolume{Sources: []v1.ProjectedSource{{
+			ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Audience: "vault", ExpirationSeconds: new(int64(600)), Path: "token"}}}}})
 }
 
 // container sets the template of a container.

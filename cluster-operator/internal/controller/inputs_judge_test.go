@@ -2,6 +2,7 @@ package controller
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -390,7 +391,9 @@ func (s scene) volume(f *findings, of string, v corev1.Volume) {
 		s.needs(f, of, "PersistentVolumeClaim", v.PersistentVolumeClaim.ClaimName)
 	case v.Projected != nil:
 		for _, source := range v.Projected.Sources {
-			keys("Secret", source.Secret.Name, source.Secret.Items)
+			if source.Secret != nil {
+				keys("Secret", source.Secret.Name, source.Secret.Items)
+			}
 		}
 	}
 }
@@ -471,7 +474,7 @@ func (s scene) files(pod *corev1.Pod) (files, mounts map[string]bool) {
 			case v.Name != m.Name:
 			case v.Projected != nil:
 				for _, source := range v.Projected.Sources {
-					for _, item := range source.Secret.Items {
+					for _, item := range cmp.Or(source.Secret, &corev1.SecretProjection{}).Items {
 						files[path.Join(m.MountPath, item.Path)] = true
 					}
 				}

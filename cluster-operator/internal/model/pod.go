@@ -228,9 +228,20 @@ func additionalVolumes(t v1.PodTemplate) []corev1.Volume {
 	for _, v := range t.Volumes {
 		volumes = append(volumes, corev1.Volume{Name: v.Name, VolumeSource: corev1.VolumeSource{
 			Secret: v.Secret, ConfigMap: v.ConfigMap, EmptyDir: v.EmptyDir, PersistentVolumeClaim: v.PersistentVolumeClaim, CSI: v.CSI,
-			Image: v.Image}})
+			Image: v.Image, Projected: projected(v.Projected)}})
 	}
 	return volumes
+}
+
+func projected(v *v1.ProjectedVolume) *corev1.ProjectedVolumeSource {
+	if v == nil {
+		return nil
+	}
+	source := &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{}}
+	for _, s := range v.Sources {
+		source.Sources = append(source.Sources, corev1.VolumeProjection{ServiceAccountToken: s.ServiceAccountToken})
+	}
+	return source
 }
 
 // templatedVolume is a volume of the user's whose source depends on the node.

@@ -539,10 +539,12 @@ func TestTheOperatorsOwnEnvironmentIsKept(t *testing.T) {
 
 func TestWhatATopicOperatorsPodGetsFromItsTemplate(t *testing.T) {
 	in := rich(t)
+	token := &corev1.ServiceAccountTokenProjection{Audience: "vault", Path: "token"}
 	in.Kafka.Spec.EntityOperator = &v1.EntityOperatorSpec{
 		TopicOperator: &v1.EntityTopicOperatorSpec{StartupProbe: &v1.Probe{FailureThreshold: new(int32(12))}},
 		Template: &v1.EntityOperatorTemplate{
-			Pod: &v1.PodTemplate{Volumes: []v1.AdditionalVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			Pod: &v1.PodTemplate{Volumes: []v1.AdditionalVolume{{Name: "a", EmptyDir: &corev1.EmptyDirVolumeSource{}},
+				{Name: "b", Projected: &v1.ProjectedVolume{Sources: []v1.ProjectedSource{{ServiceAccountToken: token}}}}},
 				DNSPolicy: corev1.DNSDefault, HostUsers: new(false)},
 			TopicOperatorContainer: &v1.ContainerTemplate{VolumeMounts: []corev1.VolumeMount{{Name: "a", MountPath: "/mnt/a"}}},
 		},
@@ -551,7 +553,8 @@ func TestWhatATopicOperatorsPodGetsFromItsTemplate(t *testing.T) {
 	at := slices.IndexFunc(objects, func(o Object) bool { _, ok := o.(*appsv1.Deployment); return ok })
 	g.Expect(at).NotTo(Equal(-1))
 	pod := objects[at].(*appsv1.Deployment).Spec.Template.Spec
-	g.Expect(pod.Volumes).To(ConsistOf(HaveField("Name", "a")))
+	g.Expect(pod.Volumes).To(ConsistOf(HaveField("Name", "a"), And(HaveField("Name", "b"), HaveField("Projected.Sources",
+		Equal([]corev1.VolumeProjection{{ServiceAccountToken: token}})))))
 	g.Expect(pod.Containers[0].VolumeMounts).To(ConsistOf(HaveField("MountPath", "/mnt/a")))
 	g.Expect(pod.DNSPolicy).To(Equal(corev1.DNSDefault))
 	g.Expect(pod.HostUsers).To(HaveValue(BeFalse()))

@@ -129,7 +129,7 @@ func (f *findings) podVolumes(of string, taken func(string) bool, pod v1.PodTemp
 	for _, v := range pod.Volumes {
 		names = append(names, v.Name)
 		f.sources(of, v.Name, v.Secret != nil, v.ConfigMap != nil, v.EmptyDir != nil, v.PersistentVolumeClaim != nil, v.CSI != nil,
-			v.Image != nil)
+			v.Image != nil, v.Projected != nil)
 	}
 	for _, v := range pod.TemplatedVolumes {
 		names = append(names, v.Name)

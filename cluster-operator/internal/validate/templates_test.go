@@ -112,7 +112,8 @@ pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "M
 func TestGoodTemplates(t *testing.T) {
 	got := Validate(input(t, `
 kafka: {spec: {kafka: {template: {pod: {metadata: {labels: {team: a}, annotations: {app.kubernetes.io/name: a}},
-  volumes: [{name: a, emptyDir: {}}, {name: tmp, emptyDir: {}}],
+  volumes: [{name: a, emptyDir: {}}, {name: tmp, emptyDir: {}},
+  {name: token, projected: {sources: [{serviceAccountToken: {path: token, audience: vault}}]}}],
   templatedVolumes: [{name: b, secret: {secretName: "s-{nodeId}"}}]},
   kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}, {name: b, mountPath: /mnt}]}}},
   entityOperator: {topicOperator: {}, template: {pod: {volumes: [{name: data, emptyDir: {}}]},
