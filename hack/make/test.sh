@@ -20,7 +20,7 @@ fi
 hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh images failed, see above")
 
 # One set of flags for all packages: each further set would compile Kubernetes' libraries again.
-flags=(-timeout 25m -p "${TEST_P:-2}")
+flags=(-timeout 40m -p "${TEST_P:-2}")
 if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
   flags+=(-race)
 else
