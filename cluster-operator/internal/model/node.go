@@ -240,8 +240,8 @@ func hash(text string) string {
 const fluxLabels = "kustomize.toolkit.fluxcd.io/"
 
 // podInputs identifies what the user said about a node's pod. Nothing in it depends on the version or the settings of the operator. The
-// first is the one to note; the others are what earlier versions noted, for which the Kafka's labels, the metadata version and Flux's labels
-// counted.
+// first is the one to note; the others are what earlier versions noted, for which the Kafka's labels, the metadata version and Flux's
+// labels counted.
 func (c *cluster) podInputs(n topology.Node, restartedAt string) []string {
 	var own map[string]string
 	if p := c.Pools[n.Pool]; p != nil {

@@ -179,8 +179,8 @@ func brokerOf(l v1.Listener, id int32) v1.ListenerBroker {
 }
 
 // expose sets the type of a listener's Service, the settings that depend on it, and the listener's labels and annotations. A template comes
-// after it and takes precedence, as in Strimzi, but not for Ingresses: with the other order, the load balancer of a manifest that comes from
-// there might be open to others than with Strimzi.
+// after it and takes precedence, as in Strimzi, but not for Ingresses: with the other order, the load balancer of a manifest from there
+// might be open to others than with Strimzi.
 func (c *cluster) expose(s *corev1.Service, l v1.Listener, ip string, externalIPs []string, labels, annotations map[string]string) {
 	cfg := configuration(l)
 	switch l.Type {

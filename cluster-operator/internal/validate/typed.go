@@ -52,7 +52,7 @@ func (f *findings) typed() {
 		{"topologyKey", r.TopologyKey != "", []string{v1.RackTopologyLabel}}})
 }
 
-// fieldsOf are the fields of a struct, which only these types have. Some are about security, and their users must not think that they count.
+// fieldsOf are the fields of a struct, which only these types have. Some are about security: no user may think that they count.
 func fieldsOf(s any, types ...string) (fields []typedField) {
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
