@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
 	"github.com/kafka-operators/kafka-operators/roller"
 )
@@ -104,4 +105,17 @@ func TestSilence(t *testing.T) {
 	r.kafka.StopNode(0)
 	r.kafka.StopNode(2)
 	r.Expect(silent()).To(Equal([]roller.NodeID{0, 2}), "those that answered before")
+}
+
+// A login that the bootstrap address refuses says nothing about the nodes, also if they answered before.
+func TestNobodyWasAsked(t *testing.T) {
+	r := newReading(t, 0)
+	r.Expect(r.glance().Nodes[1].Answers).To(Equal(roller.Known(true)))
+	r.observer.Kafka.Brokers = &refuser{r.admin, kafka.NewTLSError("certificate required", kafka.TLSNoCertificate), true}
+	n := r.glance().Nodes[1]
+	r.Expect(n.Answers.IsKnown()).To(BeFalse())
+	r.Expect(n.Silent).To(BeZero())
+	for _, why := range []string{n.Answers.Why(), n.Config.Why()} {
+		r.Expect(why).To(ContainSubstring("certificate required"))
+	}
 }
