@@ -87,13 +87,18 @@ func NewPlan(s *Snapshot, p Progress, policy Policy) Plan {
 	if len(plan.Reconfigurations)+len(plan.Batches)+len(plan.Blocked) > 0 {
 		plan.Waits = waits
 	}
-	for _, a := range r.nodes {
-		plan.Nodes = append(plan.Nodes, *a)
+	plan.list(r.nodes)
+	return plan
+}
+
+// list adds the nodes, and those that may need something.
+func (p *Plan) list(nodes []*Assessment) {
+	for _, a := range nodes {
+		p.Nodes = append(p.Nodes, *a)
 		if len(a.Unknown) > 0 && a.Need == NeedNothing {
-			plan.Unknown = append(plan.Unknown, a.Node)
+			p.Unknown = append(p.Unknown, a.Node)
 		}
 	}
-	return plan
 }
 
 // predict sets how long the plan takes.

@@ -602,10 +602,11 @@ func TestASecretOfAnotherTypeIsMadeAnew(t *testing.T) {
 			} else {
 				s.Expect(err).To(MatchError(ContainSubstring(c.err)))
 			}
-			s.Expect(live().UID == before.UID).To(Equal(c.kept))
 			if c.kept {
+				s.Expect(live().UID).To(Equal(before.UID))
 				return
 			}
+			s.Expect(live().UID).NotTo(Equal(before.UID))
 			s.Expect(live().Type).To(Equal(corev1.SecretTypeTLS))
 			s.Expect(s.applier.Apply(t.Context(), wanted(corev1.SecretTypeTLS), live())).To(Equal(Unchanged))
 		})

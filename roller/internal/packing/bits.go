@@ -1,7 +1,5 @@
 package packing
 
-import "math/bits"
-
 // bitset is a set of small numbers. All bitsets that are used together have the same length.
 type bitset []uint64
 
@@ -17,24 +15,6 @@ func (b bitset) unite(o bitset) {
 	for w := range b {
 		b[w] |= o[w]
 	}
-}
-
-// common returns how many numbers both sets have.
-func (b bitset) common(o bitset) int {
-	n := 0
-	o = o[:len(b)]
-	for w := range b {
-		n += bits.OnesCount64(b[w] & o[w])
-	}
-	return n
-}
-
-func (b bitset) count() int {
-	n := 0
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }
 
 func (b bitset) empty() bool {

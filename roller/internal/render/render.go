@@ -109,7 +109,8 @@ func unready(w io.Writer, p roller.Plan) {
 		if slices.Contains(rows, a.Node) {
 			continue
 		}
-		if a.State != roller.StateReady && !(a.State == roller.StateUnknown && slices.Contains(p.Unknown, a.Node)) {
+		elsewhere := a.State == roller.StateUnknown && slices.Contains(p.Unknown, a.Node)
+		if a.State != roller.StateReady && !elsewhere {
 			fmt.Fprintf(w, "\nNode %d is %s.\n", a.Node, stateOf(a))
 		}
 		if a.Need == roller.NeedNothing {
