@@ -9,7 +9,7 @@ type NodeConfigReader interface {
 	//
 	// It also shows whether a node answers, for which one key is sufficient (KeyNodeID). A node that is unavailable or not registered has
 	// an entry of ClassRetriable after Config.NodeTimeout at the latest, even if it is the only requested one; the others keep their
-	// entries. The method's own error means that no broker returned the nodes' addresses, and none of them is known: no node was asked.
+	// entries. The method's own error means that no broker returned addresses: nodes without an entry were not asked.
 	DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []string) (map[int32]ConfigResult, error)
 }
 

@@ -299,3 +299,15 @@ func TestControllersDoNotWaitForBrokersThatCrash(t *testing.T) {
 	sc.step()
 	sc.Expect(sc.blocked(4)).To(ContainElement(roller.RuleLimit), "this one may have been ready until now")
 }
+
+// A controller that crashes again and again may be caught up while its container runs, and counts as no voter for a restart.
+func TestAControllerThatCrashesIsNoVoter(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4, 5).led(5).current(3, 5)
+	n := sc.node(3)
+	n.Ready, n.CrashesSince, n.ReadyChanged = roller.Known(false), noon.Add(-time.Hour), noon.Add(-time.Second)
+	sc.step()
+	sc.Expect(sc.blocked(4)).To(ContainElement(roller.RuleQuorum))
+	n.CrashesSince, n.Ready = time.Time{}, roller.Known(true)
+	sc.step()
+	sc.Expect(sc.restarts).To(Equal(ids(4)))
+}

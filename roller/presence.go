@@ -24,6 +24,7 @@ func (a *Assessment) unreliableReplica(now time.Time, policy Policy) bool {
 func (a *Assessment) unreliableVoter(now time.Time, policy Policy) bool {
 	n := a.node
 	crashed := n.Recovery.Or(nil) != nil && now.Sub(n.ReadyChanged) < policy.Patience
+	crashed = crashed || !n.CrashesSince.IsZero()
 	return crashed || a.Down || n.Terminating || !n.Instance.IsKnown() || !n.Ready.IsKnown() || a.stage.underWay() &&
 		a.stage != stageCatchingUp
 }

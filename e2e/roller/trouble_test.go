@@ -17,10 +17,10 @@ func troubleSpecs(s *scene) {
 		uids, node := s.uids(), s.followers()[1]
 		s.fixture.Break(node, podsets.Fault{})
 		s.seen(node, beReady(corev1.ConditionFalse))
-		plan := s.plan(done)
+		plan := s.plan(pending)
 		Expect(plan.order()).To(BeEmpty())
 		Expect(plan.Nodes[0]).To(And(HaveField("Node", node), HaveField("State", "NotReady"), HaveField("Need", "Nothing")))
-		Expect(s.ask(done, "explain", s.pod(node))).To(MatchRegexp(`state +NotReady`))
+		Expect(s.ask(pending, "explain", s.pod(node))).To(MatchRegexp(`state +NotReady`))
 		roll := s.start("roll", "--patience=2s", "--silence=2s")
 		Eventually(roll.printed).Should(ContainSubstring("NotReady"))
 		Consistently(func() []int32 { return s.remade(uids) }, 6*time.Second, "200ms").Should(BeEmpty(), "also after its patience")

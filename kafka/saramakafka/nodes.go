@@ -31,9 +31,18 @@ func (c *client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []
 		return nil, err
 	}
 	defer done()
-	if err := r.locate(ctx, nodes); err != nil && !slices.ContainsFunc(nodes, r.knows) {
-		return nil, err
+	unknown := slices.DeleteFunc(slices.Clone(nodes), r.knows)
+	known := slices.DeleteFunc(slices.Clone(nodes), func(id int32) bool { return slices.Contains(unknown, id) })
+	r.describeNodes(ctx, out, known, keys)
+	if err := r.locate(ctx, unknown); err != nil { // it holds up nobody whose address is known
+		return out, err
 	}
+	r.describeNodes(ctx, out, unknown, keys)
+	return out, nil
+}
+
+// describeNodes asks nodes for their own configurations.
+func (r *router) describeNodes(ctx context.Context, out map[int32]kafka.ConfigResult, nodes []int32, keys []string) {
 	var (
 		mu    sync.Mutex
 		asked []func()
@@ -51,7 +60,6 @@ func (c *client) DescribeNodeConfigs(ctx context.Context, nodes []int32, keys []
 		})
 	}
 	inParallel(maxNodesAtOnce, asked)
-	return out, nil
 }
 
 // inParallel runs functions concurrently, at most limit of them at once, and waits for all. They start in order.

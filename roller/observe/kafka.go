@@ -100,8 +100,8 @@ func (f *KafkaFacts) rack(id roller.NodeID) string {
 
 // NodeAnswer is the result of asking a node for its configuration.
 type NodeAnswer struct {
-	// Answers reports whether the node responded, even with an error. Unasked means that this is unknown, because a bootstrap address refused
-	// to tell that of the node; Live says why.
+	// Answers reports whether the node responded, even with an error. Unasked means that this is unknown, because nobody told the address of
+	// the node; Live says why.
 	Answers, Unasked bool
 	// Failing is positive evidence that clients can't connect to it; empty without any.
 	Failing string
@@ -399,8 +399,8 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 	}
 	results, err := reader.DescribeNodeConfigs(ctx, asked, keys)
 	for _, id := range ids {
-		result := results[int32(id)]
-		if err != nil {
+		result, asked := results[int32(id)]
+		if !asked {
 			result.Err = err
 		}
 		if _, elsewhere := kafka.WrongCluster(result.Err); elsewhere {
@@ -409,12 +409,12 @@ func live(ctx context.Context, reader kafka.NodeConfigReader, ids []roller.NodeI
 		if result.Err != nil {
 			why := ""
 			// Who refuses at an address that a user gave may be another Kafka, or a proxy. An expired certificate concerns all clients.
-			if err == nil || kafka.TLSFailureOf(err) == kafka.TLSExpired {
+			if asked || kafka.TLSFailureOf(err) == kafka.TLSExpired {
 				why = failing(result.Err)
 			}
 			responds := (answered(result.Err) || !kafka.IsRetriable(result.Err)) && why == ""
 			answers[id] = NodeAnswer{
-				Answers: err == nil && responds, Unasked: err != nil && responds, Failing: why,
+				Answers: asked && responds, Unasked: !asked && (responds || len(results) > 0), Failing: why,
 				Expired: kafka.TLSFailureOf(result.Err) == kafka.TLSExpired,
 				Live:    roller.Unknown[map[string]brokerconfig.Entry](result.Err.Error()),
 			}

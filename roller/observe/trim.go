@@ -34,14 +34,22 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// trimmedPod returns a pod with its metadata and the statuses of its containers.
+// trimmedPod returns a pod with its metadata, the statuses of its containers, and what else counts for its readiness.
 func trimmedPod(in *corev1.Pod) corev1.Pod {
 	out := corev1.Pod{ObjectMeta: in.ObjectMeta, Status: corev1.PodStatus{
 		Phase: in.Status.Phase, Conditions: in.Status.Conditions,
 		InitContainerStatuses: in.Status.InitContainerStatuses, ContainerStatuses: in.Status.ContainerStatuses,
 	}}
 	out.ManagedFields = nil
-	out.Spec.NodeName = in.Spec.NodeName
+	out.Spec.NodeName, out.Spec.ReadinessGates = in.Spec.NodeName, in.Spec.ReadinessGates
+	out.Spec.Containers, out.Spec.InitContainers = trimmedContainers(in.Spec.Containers), trimmedContainers(in.Spec.InitContainers)
+	return out
+}
+
+func trimmedContainers(in []corev1.Container) (out []corev1.Container) {
+	for _, c := range in {
+		out = append(out, corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy})
+	}
 	return out
 }
 
