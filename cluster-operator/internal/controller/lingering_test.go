@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -119,7 +120,8 @@ func (w ways) leads(pod *corev1.Pod, host string, port, bind int32) bool {
 			slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 				switch {
 				case host == s.Name+"."+s.Namespace+".svc" && port == p.Port:
-				case balances && host == s.Name+".example.com" && port == p.Port:
+				case balances && strings.HasPrefix(host, s.Name+".") && strings.HasSuffix(host, ".example.com") && port == p.Port:
+				case net.ParseIP(host) != nil && strings.HasSuffix(s.Name, "-nodeport") && port == p.NodePort:
 				case strings.HasPrefix(host, "${") && s.Spec.Type != corev1.ServiceTypeClusterIP && port == p.NodePort:
 				default:
 					return false

@@ -79,12 +79,17 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 			return nil, err
 		}
 	}
-	outcome, err := p.applyOver(ctx, s, wanted, live)
-	if err != nil || outcome != apply.Changed && outcome != apply.Created {
-		return live, err
+	// Which pods are of before is known once nodes are rendered: until then, it loses nothing that leads to any.
+	keeps := p.keepPlanned(wanted, live, p.nodePods())
+	outcome, err := p.applyOver(ctx, s, keeps, live)
+	if err == nil && (outcome == apply.Changed || outcome == apply.Created) {
+		// What it was before, such as a node port that a user changed, leads nowhere any more.
+		live, err = s.present(ctx, wanted)
 	}
-	// What it was before, such as a node port that a user changed, leads nowhere any more.
-	return s.present(ctx, wanted)
+	if err == nil && keeps != client.Object(wanted) {
+		s.keptServices = append(s.keptServices, keptService{wanted, live})
+	}
+	return live, err
 }
 
 // onlyOfObject reports whether an error is an API server's answer about one object, which says nothing about other objects: neither is the

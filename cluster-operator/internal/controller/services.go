@@ -97,7 +97,7 @@ func (p *pass) changeServices(ctx context.Context) error {
 				return err
 			}
 		}
-		return nil
+		return p.dropKept(ctx, s)
 	})
 }
 

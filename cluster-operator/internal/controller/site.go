@@ -52,6 +52,8 @@ type site struct {
 	entrances []model.Object
 	// lingering are the running pods of nodes that are not what is wanted of them.
 	lingering []*corev1.Pod
+	// keptServices are Services that the network provider planned, which have more until it is known which pods are lingering.
+	keptServices []keptService
 	// observed are the objects that the network provider sees.
 	observed []network.Object
 	// kept are the objects that this pass applied there; all other objects of the Kafka are obsolete.

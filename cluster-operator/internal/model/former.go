@@ -62,11 +62,12 @@ func portsBehind(s *corev1.Service, pods []*corev1.Pod) (ports []map[string]int3
 }
 
 // KeepServing adds to a wanted Service what leads to former pods: ports of the live one, and what its type gives. A port whose number had
-// another listener leads to the number, which both have. Node ports stay that nodes advertise, unless a Service wants them.
+// another listener leads to the number, which both have, and keeps its node port. Node ports stay that nodes advertise, unless a Service
+// wants them.
 func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised, claimed func(nodePort int32) bool) {
 	ports := portsBehind(wanted, former)
 	for i, port := range wanted.Spec.Ports {
-		if slices.ContainsFunc(ports, func(has map[string]int32) bool {
+		if port.TargetPort.Type == intstr.String && slices.ContainsFunc(ports, func(has map[string]int32) bool {
 			_, named := has[port.TargetPort.StrVal]
 			return !named && slices.Contains(slices.Collect(maps.Values(has)), port.Port)
 		}) {
@@ -77,6 +78,9 @@ func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised,
 		return
 	}
 	follows := wanted.Spec.Type == corev1.ServiceTypeNodePort && live.Spec.Type == wanted.Spec.Type
+	if follows {
+		keepNodePorts(wanted, live, claimed)
+	}
 	if len(ports) > 0 {
 		keepType(wanted, live)
 	}
@@ -91,6 +95,18 @@ func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised,
 		}
 		if len(ports) > 0 || port.NodePort != 0 && advertised(port.NodePort) {
 			keepPort(wanted, port, ports, follows)
+		}
+	}
+}
+
+// keepNodePorts gives the ports of a wanted Service that were renamed the node ports of their numbers, which former pods advertise.
+func keepNodePorts(wanted, live *corev1.Service, claimed func(nodePort int32) bool) {
+	for i, port := range wanted.Spec.Ports {
+		for _, was := range live.Spec.Ports {
+			if port.NodePort == 0 && was.Port == port.Port && was.Name != port.Name && !claimed(was.NodePort) &&
+				!slices.ContainsFunc(wanted.Spec.Ports, func(w corev1.ServicePort) bool { return w.NodePort == was.NodePort }) {
+				wanted.Spec.Ports[i].NodePort = was.NodePort
+			}
 		}
 	}
 }
@@ -133,7 +149,10 @@ func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[stri
 	case port.Protocol != corev1.ProtocolTCP, numbered != nil && !moves(*numbered, port):
 		return
 	case numbered != nil: // one port has one node port
-		port.Port, port.TargetPort = port.NodePort, numbered.TargetPort
+		port.Port = port.NodePort
+		if numbered.Name == port.Name {
+			port.TargetPort = numbered.TargetPort
+		}
 		if at(func(w corev1.ServicePort) bool { return w.Port == port.Port }) != nil {
 			return
 		}

@@ -58,7 +58,8 @@ func (p *provider) Info(context.Context) (network.Info, error) {
 // serviceName is the name that Strimzi's provider for node ports uses.
 func serviceName(n network.Node) string { return n.Pod + "-nodeport" }
 
-// Plan returns a Service for each node. A recreated Service requests the node ports that the node already advertises.
+// Plan returns a Service for each node. A recreated Service requests the node ports that the node already advertises. They lead to ports by
+// name: that of a listener that moves to another number leads to pods of before, too.
 func (*provider) Plan(_ context.Context, r network.Request) ([]network.Object, error) {
 	var objects []network.Object
 	for _, n := range r.Nodes {
@@ -73,7 +74,7 @@ func (*provider) Plan(_ context.Context, r network.Request) ([]network.Object, e
 		}
 		for _, port := range n.Ports {
 			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{
-				Name: port.Name, Port: port.Port, TargetPort: intstr.FromInt32(port.Port), Protocol: corev1.ProtocolTCP,
+				Name: port.Name, Port: port.Port, TargetPort: intstr.FromString(port.Name), Protocol: corev1.ProtocolTCP,
 				NodePort: r.Known[n.ID][port.Name].Port,
 			})
 		}
