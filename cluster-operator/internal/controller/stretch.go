@@ -215,7 +215,7 @@ func (p *pass) firstAway() error {
 	return nil
 }
 
-// checkProvider fails if the nodes use another network provider than the operator.
+// checkProvider fails if the nodes use another network provider than the operator. Before one has an address, any provider will do.
 func (p *pass) checkProvider(context.Context) error {
 	provider := p.record.Provider
 	for _, s := range p.sites {
@@ -223,12 +223,19 @@ func (p *pass) checkProvider(context.Context) error {
 			provider = s.anchor.Data[anchorProvider]
 		}
 	}
-	if p.input.Stretch == nil || provider == "" || provider == p.Stretching.ProviderName {
+	if p.input.Stretch == nil || provider == "" || provider == p.Stretching.ProviderName || !p.addressed() {
 		return nil
 	}
 	return stalled("ProviderChangeForbidden",
 		"the nodes of Kafka %s/%s use the network provider %s, but the operator is configured for %s: "+
 			"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME back", p.kafka.Namespace, p.kafka.Name, provider, p.Stretching.ProviderName)
+}
+
+// addressed reports whether a node has an address of a network provider, or may have one.
+func (p *pass) addressed() bool {
+	return len(p.record.Peers) > 0 || len(p.away) > 0 || slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
+		return l.Node.Cluster != topology.Home || len(model.PeersIn(p.config(l.Node))) > 0
+	})
 }
 
 // writeAnchors prepares the remote Kubernetes clusters before the first object is created there: it adds the finalizer and the owner's id

@@ -23,6 +23,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/loadbalancer"
 )
 
 // made returns the resourceVersions of all objects, except for the user's.
@@ -90,6 +91,54 @@ func TestWhatStopsAStretchedKafka(t *testing.T) {
 			w.settle()
 			w.Expect(w.ready()).To(HaveField("Status", "True"))
 			w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal(fmt.Sprint(len(c.name))))
+		})
+	}
+}
+
+// Whoever tries one provider after the other has no node yet that could lose its address.
+func TestAnotherProviderIsFineBeforeANodeHasAnAddress(t *testing.T) {
+	for name, running := range map[string]bool{"a new Kafka": false, "a Kafka that ran in one Kubernetes cluster": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			if running {
+				w.create(newKafka(), nodePool("central", 1, v1.RoleBroker, v1.RoleController))
+				w.settle()
+				k, pool := w.kafka(), &v1.KafkaNodePool{}
+				k.Annotations = with(k.Annotations, v1.AnnotationStretch, "true")
+				w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+				w.get(pool, "central")
+				pool.Annotations = with(pool.Annotations, v1.AnnotationTargetCluster, "central")
+				w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+			} else {
+				w.create(stretchedKafka(), poolIn("central", "central", 1, v1.RoleBroker, v1.RoleController))
+			}
+			w.create(poolIn("east", "east", 1, v1.RoleBroker))
+			honest := *w.r.Stretching
+			w.r.Stretching.ProviderName = "loadbalancer" // nobody gives its Services addresses
+			w.r.Stretching.Provider, _ = loadbalancer.New(nil)
+			for range 3 {
+				w.pass()
+				w.pods()
+			}
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Message", ContainSubstring("no load balancer address yet"))))
+			w.in("east", &corev1.Service{}, "my-cluster-east-1-lb")
+
+			w.members["east"].lost = true
+			*w.r.Stretching = honest
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Reason", "ProviderChangeForbidden"), "a node that can't be seen may have an address")
+			w.members["east"].lost = false
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.Expect(w.setting("east", "my-cluster-east-1", "advertised.listeners")).To(ContainSubstring("192.0.2.2:3"))
+			for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1"} {
+				service := &corev1.Service{ObjectMeta: w.named(pod + "-lb")}
+				err := w.members[id].Get(t.Context(), client.ObjectKeyFromObject(service), service)
+				w.Expect(err).To(MatchError(apierrors.IsNotFound, "NotFound"), "what the former provider planned")
+			}
+			w.r.Stretching.ProviderName = "mcs"
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Reason", "ProviderChangeForbidden"))
 		})
 	}
 }
