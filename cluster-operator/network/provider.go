@@ -189,8 +189,8 @@ type Resolution struct {
 	Endpoints Endpoints `json:"endpoints"`
 	// Pending maps each other node to what it waits for.
 	Pending map[int32]string `json:"pending"`
-	// Names are further DNS names and IP addresses of nodes, by their ids, for their certificates. The hosts of Endpoints need not be
-	// repeated.
+	// Names are further DNS names and IP addresses of nodes, by their ids, for their certificates: a changed one restarts the node. The hosts
+	// of Endpoints need not be repeated.
 	Names map[int32][]string `json:"names,omitempty"`
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/loadbalancer"
 )
 
 // liar is a provider with other answers to Plan and Resolve.
@@ -378,6 +379,24 @@ func TestHowOftenAddressesRestartNodes(t *testing.T) {
 	w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).
 		To(MatchRegexp(`^0@198\.51\.100\.0:3\d{4},1@198\.51\.100\.1:3\d{4},2@198\.51\.100\.2:3\d{4}$`))
 	w.Expect(w.starts(pods)).To(BeEmpty())
+}
+
+// A load balancer may have an address for each machine that serves it.
+func TestAddressesOfALoadBalancerThatAreNotAdvertisedRestartNothing(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.Stretching.ProviderName = "loadbalancer"
+	w.r.Stretching.Provider, _ = loadbalancer.New(nil)
+	w.form()
+	pods := map[string]types.UID{}
+	w.starts(pods)
+	first := corev1.LoadBalancerIngress{Hostname: "my-cluster-east-1-lb.east.example.com"}
+	for _, ingress := range [][]corev1.LoadBalancerIngress{{{IP: "192.0.2.7"}, first}, {first, {IP: "192.0.2.8"}}, {first}} {
+		service := &corev1.Service{}
+		w.in("east", service, "my-cluster-east-1-lb")
+		service.Status.LoadBalancer.Ingress = ingress
+		w.Expect(w.members["east"].Client.Status().Update(t.Context(), service)).To(Succeed())
+		w.Expect(w.starts(pods)).To(BeEmpty(), "%v", ingress)
+	}
 }
 
 func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {

@@ -110,7 +110,7 @@ func (*provider) Resolve(_ context.Context, r network.Request, observed []networ
 		for _, port := range n.Ports {
 			at[port.Name] = network.Endpoint{Host: host, Port: port.Port}
 		}
-		out.Endpoints[n.ID], out.Names[n.ID] = at, hosts
+		out.Endpoints[n.ID] = at // no node advertises the others, which may come and go: in its certificate, they would restart it
 	}
 	return out, nil
 }

@@ -82,6 +82,7 @@ func TestAddresses(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(got.Endpoints[3]["tcp-replication"]).To(Equal(c.want))
 			g.Expect(got.Pending[3]).To(Equal(c.waits))
+			g.Expect(got.Names[3]).To(BeEmpty(), "an address that comes or goes, and that it does not advertise, would restart the node")
 		})
 	}
 }
