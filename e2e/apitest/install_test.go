@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 )
 
 const installNamespace = "kafka-topics"
@@ -119,6 +120,26 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 			t.Errorf("config/%s installs the kinds %v, want %v", folder, got, want)
 		}
 	}
+}
+
+// TestNetworkProvidersHaveAFolderForTheirSockets checks the operator that may run programs of network providers: its image has no folder
+// that can be written to.
+func TestNetworkProvidersHaveAFolderForTheirSockets(t *testing.T) {
+	run := kubectl(t, needServer(t))
+	for object := range strings.SplitSeq(run("kustomize", "../../config/cluster-operator/overlays/several-clusters"), "\n---\n") {
+		deployment := &appsv1.Deployment{}
+		if !strings.Contains(object, "kind: Deployment\n") || yaml.Unmarshal([]byte(object), deployment) != nil ||
+			deployment.Name != "cluster-operator" {
+			continue
+		}
+		pod := deployment.Spec.Template.Spec
+		g := NewWithT(t)
+		g.Expect(pod.Containers[0].SecurityContext.ReadOnlyRootFilesystem).To(HaveValue(BeTrue()))
+		g.Expect(pod.Containers[0].VolumeMounts).To(ConsistOf(corev1.VolumeMount{Name: "tmp", MountPath: "/tmp"}))
+		g.Expect(pod.Volumes).To(ConsistOf(And(HaveField("Name", "tmp"), HaveField("EmptyDir", Not(BeNil())))))
+		return
+	}
+	t.Error("there is no Deployment")
 }
 
 // admitPod creates a pod as the Deployment would. The namespace enforces the strictest Pod Security Standard.

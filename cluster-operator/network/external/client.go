@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -45,6 +46,8 @@ type Provider struct {
 	conn    *grpc.ClientConn
 	started time.Time
 	closed  bool
+	// sockets is the folder in which the program makes its socket.
+	sockets string
 }
 
 // Start starts a provider's program. It returns an error if the program is not one of a provider, or refuses its settings.
@@ -138,6 +141,7 @@ func (p *Provider) kill() {
 		_ = process.Kill()
 	}
 	p.program.Kill()
+	_ = os.RemoveAll(p.sockets) // a program that was killed left its socket there
 	p.conn = nil
 }
 
@@ -168,8 +172,14 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 				wait.Round(time.Millisecond))
 		}
 	}
-	p.started = time.Now()
+	sockets, err := os.MkdirTemp("", "network-provider-")
+	if err != nil {
+		return nil, fmt.Errorf("start network provider %s: no folder for its socket: %w", p.options.Path, err)
+	}
+	p.sockets, p.started = sockets, time.Now()
 	p.command = exec.Command(p.options.Path) // the operator's own setting; it outlives the call
+	// It does not know the operator's TMPDIR.
+	p.command.Env = []string{plugin.EnvUnixSocketDir + "=" + sockets}
 	p.program = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: handshake(), Plugins: plugin.PluginSet{pluginName: &wire{}}, AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		StartTimeout: p.options.Deadline, AutoMTLS: true,

@@ -166,6 +166,35 @@ func TestTheProgramSeesNothingOfTheEnvironment(t *testing.T) {
 	g.Expect(about.Name).NotTo(Or(ContainSubstring("KUBECONFIG"), ContainSubstring("HOME=")))
 }
 
+// The operator's image has no folder that programs may write to, except for one that is mounted.
+func TestWhereSocketsAre(t *testing.T) {
+	g := NewWithT(t)
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	p := start(t, "faulty", map[string]string{"fault": "crash"})
+	sockets := func() []string {
+		t.Helper()
+		found, err := filepath.Glob(filepath.Join(folder, "*", "plugin*"))
+		g.Expect(err).NotTo(HaveOccurred())
+		return found
+	}
+	g.Expect(sockets()).To(HaveLen(1))
+	_, err := p.Plan(t.Context(), network.Request{})
+	for err != nil { // until the program runs again, which the deadline of the test bounds
+		_, err = p.Resolve(t.Context(), network.Request{}, nil)
+	}
+	g.Expect(sockets()).To(HaveLen(1), "a crash leaves none behind")
+	p.Close()
+	left, err := os.ReadDir(folder)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(left).To(BeEmpty())
+
+	t.Setenv("TMPDIR", filepath.Join(folder, "missing"))
+	_, err = external.Start(t.Context(), external.Options{Path: filepath.Join(programs, "faulty")})
+	g.Expect(err).To(MatchError(And(HavePrefix("start network provider "+filepath.Join(programs, "faulty")+": no folder for its socket: "),
+		ContainSubstring(filepath.Join(folder, "missing")))))
+}
+
 func TestAClosedProviderStaysClosed(t *testing.T) {
 	p := start(t, "faulty", nil)
 	p.Close()
