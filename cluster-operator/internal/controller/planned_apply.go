@@ -40,13 +40,15 @@ func (p *pass) carryOut(ctx context.Context, planned []network.Object, info netw
 func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Object) ([]network.Object, error) {
 	id := p.clusterID(s.cluster)
 	var observed []network.Object
+	refused := map[string][]string{}
+	defer func() { p.warnOfClasses(fmt.Sprintf("In cluster '%s': ", id), refused) }()
 	for _, o := range planned {
 		if o.Cluster != id {
 			continue
 		}
 		wanted := model.Planned(p.at(s), o.Object)
 		key := facts.KeyOf(wanted)
-		live, err := p.applyOnePlanned(ctx, s, wanted)
+		live, err := p.applyOnePlanned(ctx, s, wanted, refused)
 		switch {
 		case onlyOfObject(err):
 			p.warnOfRefused(id, key, err)
@@ -69,8 +71,10 @@ func (p *pass) applyPlanned(ctx context.Context, s *site, planned []network.Obje
 	return observed, nil
 }
 
-// applyOnePlanned applies an object that the provider planned, and returns what exists of it, also with an error.
-func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructured.Unstructured) (client.Object, error) {
+// applyOnePlanned applies an object that the provider planned, and returns what exists of it, also with an error. A Service that can't get
+// its class is added to those refused.
+func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructured.Unstructured, refused map[string][]string) (client.Object,
+	error) {
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
 	live, err := s.facts.Objects[key], error(nil)
@@ -78,6 +82,9 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 		if live, err = s.present(ctx, wanted); err != nil {
 			return nil, err
 		}
+	}
+	if class := keepPlannedClass(wanted, live); class != nil {
+		refused[*class] = append(refused[*class], key.Name)
 	}
 	// Which pods are of before is known once nodes are rendered: until then, it loses nothing that leads to any.
 	keeps := p.keepPlanned(wanted, live, p.nodePods())

@@ -35,6 +35,21 @@ func (p *pass) keepPlanned(wanted *unstructured.Unstructured, live client.Object
 	return kept
 }
 
+// keepPlannedClass is keepClass for a planned object.
+func keepPlannedClass(wanted *unstructured.Unstructured, live client.Object) (refused *string) {
+	planned, before := asService(wanted), asService(live)
+	if planned == nil || before == nil {
+		return nil
+	}
+	refused = keepClass(planned, before)
+	if class := planned.Spec.LoadBalancerClass; class != nil {
+		_ = unstructured.SetNestedField(wanted.Object, *class, "spec", "loadBalancerClass")
+	} else {
+		unstructured.RemoveNestedField(wanted.Object, "spec", "loadBalancerClass")
+	}
+	return refused
+}
+
 // dropKept takes from planned Services what was kept while it was not known which pods are of before, and no such pod needs.
 func (p *pass) dropKept(ctx context.Context, s *site) error {
 	for _, service := range s.keptServices {

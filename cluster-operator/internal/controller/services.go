@@ -163,27 +163,32 @@ func (p *pass) entrances(s *site) []model.Object {
 	var all []model.Object
 	refused := map[string][]string{}
 	for _, service := range model.Services(p.at(s)) {
-		if class := s.keepClass(service); class != nil {
+		live, _ := s.facts.Objects[facts.KeyOf(service)].(*corev1.Service)
+		if class := keepClass(service, live); class != nil {
 			refused[*class] = append(refused[*class], service.Name)
 		}
 		all = append(all, service)
 	}
-	for _, class := range slices.Sorted(maps.Keys(refused)) {
-		p.warn("LoadBalancerClass", fmt.Sprintf("Services do not get the class %q: Kubernetes does not let anybody change "+
-			".spec.loadBalancerClass. To change it, delete the Services; clients can't use them until they have addresses again: %s", class,
-			listOf(refused[class], 10)))
-	}
+	p.warnOfClasses("", refused)
 	for _, ingress := range model.Ingresses(p.at(s)) {
 		all = append(all, ingress)
 	}
 	return all
 }
 
+// warnOfClasses says which Services do not get the classes that are wanted.
+func (p *pass) warnOfClasses(where string, refused map[string][]string) {
+	for _, class := range slices.Sorted(maps.Keys(refused)) {
+		p.warn("LoadBalancerClass", fmt.Sprintf("%sServices do not get the class %q: Kubernetes does not let anybody change "+
+			".spec.loadBalancerClass. To change it, delete the Services; clients can't use them until they have addresses again: %s", where,
+			class, listOf(refused[class], 10)))
+	}
+}
+
 // keepClass keeps the class of a load balancer, which Kubernetes does not let anybody change, and returns the one that is wanted instead;
 // nil if there is none.
-func (s *site) keepClass(wanted *corev1.Service) (refused *string) {
-	live, ok := s.facts.Objects[facts.KeyOf(wanted)].(*corev1.Service)
-	if !ok || live.Spec.Type != corev1.ServiceTypeLoadBalancer || wanted.Spec.Type != corev1.ServiceTypeLoadBalancer ||
+func keepClass(wanted, live *corev1.Service) (refused *string) {
+	if live == nil || live.Spec.Type != corev1.ServiceTypeLoadBalancer || wanted.Spec.Type != corev1.ServiceTypeLoadBalancer ||
 		equality.Semantic.DeepEqual(live.Spec.LoadBalancerClass, wanted.Spec.LoadBalancerClass) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -397,6 +398,35 @@ func TestAddressesOfALoadBalancerThatAreNotAdvertisedRestartNothing(t *testing.T
 		w.Expect(w.members["east"].Client.Status().Update(t.Context(), service)).To(Succeed())
 		w.Expect(w.starts(pods)).To(BeEmpty(), "%v", ingress)
 	}
+}
+
+// Kubernetes does not let anybody change the class of a load balancer. All else of it can still be changed.
+func TestAnotherClassOfLoadBalancersIsRefusedAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.r.Stretching.ProviderName = "loadbalancer"
+	w.r.Stretching.Provider, _ = loadbalancer.New(map[string]string{"loadBalancerClass": "example.com/old"})
+	w.form()
+	add := func(name string, port int32) {
+		k := w.kafka()
+		k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: name, Port: port, Type: v1.ListenerInternal})
+		w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+		w.settle()
+		w.Expect(w.setting("east", "my-cluster-east-1", "advertised.listeners")).
+			To(ContainSubstring("%s-%d://my-cluster-east-1-lb.east.example.com:%d", strings.ToUpper(name), port, port))
+		service := &corev1.Service{}
+		w.in("east", service, "my-cluster-east-1-lb")
+		w.Expect(service.Spec.LoadBalancerClass).To(HaveValue(Equal("example.com/old")))
+		w.Expect(service.Spec.Ports).To(ContainElement(HaveField("Port", port)))
+		w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "PlannedObjectRefused")))
+	}
+	w.r.Stretching.Provider, _ = loadbalancer.New(map[string]string{"loadBalancerClass": "example.com/new"})
+	add("one", 9095)
+	w.Expect(w.kafka().Status.Conditions).To(ContainElements(
+		And(HaveField("Reason", "LoadBalancerClass"), HaveField("Message", And(
+			HavePrefix(`In cluster 'east': Services do not get the class "example.com/new": `), HaveSuffix(": my-cluster-east-1-lb")))),
+		And(HaveField("Reason", "LoadBalancerClass"), HaveField("Message", HavePrefix("In cluster 'central': ")))))
+	w.r.Stretching.Provider, _ = loadbalancer.New(nil)
+	add("two", 9096)
 }
 
 func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {

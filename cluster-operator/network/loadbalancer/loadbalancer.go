@@ -4,6 +4,7 @@ package loadbalancer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,6 +94,10 @@ func (*provider) Resolve(_ context.Context, r network.Request, observed []networ
 			out.Pending[n.ID] = fmt.Sprintf("Service %s does not exist yet in cluster %s", serviceName(n), n.Cluster)
 			continue
 		}
+		if missing := missingPort(n, s); missing != "" { // it was not permitted to get it
+			out.Pending[n.ID] = fmt.Sprintf("Service %s in cluster %s has no port yet for %s", s.Name, n.Cluster, missing)
+			continue
+		}
 		hosts := hostsOf(s)
 		if len(hosts) == 0 {
 			out.Pending[n.ID] = fmt.Sprintf("Service %s in cluster %s has no load balancer address yet", s.Name, n.Cluster)
@@ -113,6 +118,16 @@ func (*provider) Resolve(_ context.Context, r network.Request, observed []networ
 		out.Endpoints[n.ID] = at // no node advertises the others, which may come and go: in its certificate, they would restart it
 	}
 	return out, nil
+}
+
+// missingPort returns the name of the first port of a node that a Service does not have, "" if it has all.
+func missingPort(n network.Node, s *corev1.Service) string {
+	for _, port := range n.Ports {
+		if !slices.ContainsFunc(s.Spec.Ports, func(sp corev1.ServicePort) bool { return sp.Port == port.Port }) {
+			return port.Name
+		}
+	}
+	return ""
 }
 
 // hostsOf returns the addresses of a load balancer, names first: what is behind a name may move. An address

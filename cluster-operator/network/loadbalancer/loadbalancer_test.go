@@ -38,6 +38,7 @@ func service(ingress ...corev1.LoadBalancerIngress) []network.Object {
 	s := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
 		ObjectMeta: metav1.ObjectMeta{Name: "my-cluster-east-3-lb", Namespace: "kafka"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "tcp-replication", Port: 9091}}},
 	}
 	o := network.NewObject("east", s)
 	var list []any
@@ -85,6 +86,19 @@ func TestAddresses(t *testing.T) {
 			g.Expect(got.Names[3]).To(BeEmpty(), "an address that comes or goes, and that it does not advertise, would restart the node")
 		})
 	}
+}
+
+func TestALoadBalancerWithoutAPortOfANodeIsWaitedFor(t *testing.T) {
+	g := NewWithT(t)
+	p, err := loadbalancer.New(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	r := one()
+	r.Known = network.Endpoints{3: {"tcp-replication": {Host: "10.21.50.10", Port: 9091}}}
+	r.Nodes[0].Ports = append(r.Nodes[0].Ports, network.Port{Name: "tcp-one", Port: 9095})
+	got, err := p.Resolve(t.Context(), r, service(corev1.LoadBalancerIngress{IP: "10.21.50.10"}))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(got.Endpoints).To(BeEmpty())
+	g.Expect(got.Pending[3]).To(Equal("Service my-cluster-east-3-lb in cluster east has no port yet for tcp-one"))
 }
 
 func TestSettings(t *testing.T) {
