@@ -89,6 +89,11 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 	// Which pods are of before is known once nodes are rendered: until then, it loses nothing that leads to any.
 	keeps := p.keepPlanned(wanted, live, p.nodePods())
 	outcome, err := p.applyOver(ctx, s, keeps, live)
+	for live == nil && dropNodePorts(wanted, err) {
+		p.Events.Warning(p.kafka, "NodePortTaken", "Apply", fmt.Sprintf("In cluster '%s': Service %s can't get a node port again that a node "+
+			"advertises, and gets another one: %v", p.clusterID(s.cluster), key.Name, err))
+		outcome, err = p.applyOver(ctx, s, wanted, nil)
+	}
 	if err == nil && (outcome == apply.Changed || outcome == apply.Created) {
 		// What it was before, such as a node port that a user changed, leads nowhere any more.
 		live, err = s.present(ctx, wanted)
@@ -97,6 +102,27 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 		s.keptServices = append(s.keptServices, keptService{wanted, live})
 	}
 	return live, err
+}
+
+// dropNodePorts takes from a Service that could not be made the node ports for which the API server refused it, and reports whether there
+// were some. They lead to somebody else now: with other ones, its node can be reached again.
+func dropNodePorts(wanted *unstructured.Unstructured, err error) bool {
+	refused, is := errors.AsType[*apierrors.StatusError](err)
+	ports, found, _ := unstructured.NestedSlice(wanted.Object, "spec", "ports")
+	if !is || !found || !apierrors.IsInvalid(err) || refused.ErrStatus.Details == nil {
+		return false
+	}
+	dropped := false
+	for _, cause := range refused.ErrStatus.Details.Causes {
+		for i := range ports {
+			port, ok := ports[i].(map[string]any)
+			if ok && port["nodePort"] != nil && cause.Field == fmt.Sprintf("spec.ports[%d].nodePort", i) {
+				delete(port, "nodePort")
+				dropped = true
+			}
+		}
+	}
+	return dropped && unstructured.SetNestedSlice(wanted.Object, ports, "spec", "ports") == nil
 }
 
 // onlyOfObject reports whether an error is an API server's answer about one object, which says nothing about other objects: neither is the

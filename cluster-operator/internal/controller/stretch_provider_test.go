@@ -432,30 +432,68 @@ func TestAnotherClassOfLoadBalancersIsRefusedAlone(t *testing.T) {
 func TestOnePlannedObjectThatIsRefusedStopsNothingElse(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
+	honest := w.r.Stretching.Provider
 	voters := w.setting("central", "my-cluster-central-0", "controller.quorum.voters")
 	for i, c := range []struct{ id, pod string }{{"east", "my-cluster-east-1"}, {"central", "my-cluster-central-0"}} {
 		t.Run(c.id, func(t *testing.T) {
 			service := &corev1.Service{}
 			w.in(c.id, service, c.pod+"-nodeport")
 			w.Expect(w.members[c.id].Delete(t.Context(), service)).To(Succeed())
-			other := &corev1.Service{ObjectMeta: w.named("other"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,
-				Ports: []corev1.ServicePort{{Port: 80, NodePort: service.Spec.Ports[0].NodePort}}}}
-			w.Expect(w.members[c.id].Create(t.Context(), other)).To(Succeed())
+			w.r.Stretching.Provider = liar{Provider: honest, plan: func(all []network.Object) []network.Object {
+				for _, o := range all {
+					if o.Object.GetName() == service.Name {
+						w.Expect(unstructured.SetNestedField(o.Object.Object, "Sometimes", "spec", "sessionAffinity")).To(Succeed())
+					}
+				}
+				return all
+			}}
 			hours := fmt.Sprint(i + 1)
 			w.configure("log.retention.hours", hours)
 			w.pass()
 			w.Expect(w.kafka().Status.Conditions).To(ContainElement(And(HaveField("Reason", "PlannedObjectRefused"), HaveField("Message",
-				And(ContainSubstring("In cluster '"+c.id+"': Service "+c.pod+"-nodeport"), ContainSubstring("already allocated"))))))
+				And(ContainSubstring("In cluster '"+c.id+"': Service "+c.pod+"-nodeport"), ContainSubstring("spec.sessionAffinity"))))))
 			w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Type", "Degraded")))
 			for id, pod := range map[string]string{"central": "my-cluster-central-0", "east": "my-cluster-east-1", "west": "my-cluster-west-2"} {
 				w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal(hours), id)
 				w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters), id)
 			}
-			w.Expect(w.members[c.id].Delete(t.Context(), other)).To(Succeed())
+			w.r.Stretching.Provider = honest
 			w.settle()
 			w.Expect(w.ready()).To(HaveField("Status", "True"))
 			w.in(c.id, &corev1.Service{}, c.pod+"-nodeport")
 			w.Expect(w.setting("central", "my-cluster-central-0", "controller.quorum.voters")).To(Equal(voters))
+		})
+	}
+}
+
+// A node port of a Service that was deleted may be somebody else's when it is made again.
+func TestANodePortThatSomebodyElseGotIsReplaced(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	for id, pod := range map[string]string{"east": "my-cluster-east-1", "central": "my-cluster-central-0"} {
+		t.Run(id, func(t *testing.T) {
+			before, after := &corev1.Service{}, &corev1.Service{}
+			w.in(id, before, pod+"-nodeport")
+			w.Expect(w.members[id].Delete(t.Context(), before)).To(Succeed())
+			other := &corev1.Service{ObjectMeta: w.named("other"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort}}
+			for _, port := range before.Spec.Ports[:2] {
+				other.Spec.Ports = append(other.Spec.Ports, corev1.ServicePort{Name: port.Name, Port: port.Port, NodePort: port.NodePort})
+			}
+			w.Expect(w.members[id].Create(t.Context(), other)).To(Succeed())
+			w.settle()
+			w.Expect(w.ready()).To(HaveField("Status", "True"))
+			w.in(id, after, pod+"-nodeport")
+			voters := w.setting("west", "my-cluster-west-2", "controller.quorum.voters")
+			for i, port := range before.Spec.Ports {
+				now := after.Spec.Ports[i]
+				w.Expect(now.Name).To(Equal(port.Name))
+				w.Expect(now.NodePort == port.NodePort).To(Equal(i >= 2), port.Name)
+				if port.Name == model.ControllerPortName {
+					w.Expect(voters).To(And(MatchRegexp(":%d(,|$)", now.NodePort), Not(MatchRegexp(":%d(,|$)", port.NodePort))))
+				}
+			}
+			w.Expect(w.setting(id, pod, "advertised.listeners")).NotTo(ContainSubstring(":%d,", before.Spec.Ports[1].NodePort))
+			w.Expect(w.kafka().Status.Conditions).NotTo(ContainElement(HaveField("Reason", "PlannedObjectRefused")))
 		})
 	}
 }
