@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +20,7 @@ import (
 var kubernetesNodes = metav1.GroupVersionKind{Version: "v1", Kind: "Node"}
 
 // observe reads the objects that the provider needs from a Kubernetes cluster, in addition to the planned ones. Those of other namespaces
-// are not the Kafka's.
+// are not the Kafka's. Where a kind is not served, or not permitted, the addresses there stay as they are, and all else goes on.
 func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]network.Object, error) {
 	id := p.clusterID(s.cluster)
 	var observed []network.Object
@@ -29,7 +30,13 @@ func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]netwo
 			read = p.listNodes
 		}
 		objects, err := read(ctx, s, schema.GroupVersionKind(kind))
-		if err != nil {
+		if onlyOfObject(err) {
+			s.unobserved = kind.Kind
+			p.warn("NetworkProviderFailed", fmt.Sprintf("In cluster '%s': network provider %s needs to see objects of kind %s, which can't be "+
+				"read: %v. Nodes that run there keep their addresses, and new ones wait", id, p.Stretching.ProviderName, kind.Kind, err))
+			p.requeueAfter(time.Minute) // nothing reports that they can be read now
+			continue
+		} else if err != nil {
 			return nil, err
 		}
 		for _, o := range objects {

@@ -108,10 +108,13 @@ func (p *pass) askPlan(ctx context.Context, r network.Request) ([]network.Object
 }
 
 // found returns where a node can be reached by what the provider says. It can't say that of a node whose address depends on Kubernetes
-// nodes that it was not shown.
+// nodes, or other objects, that it was not shown.
 func (p *pass) found(n network.Node, info network.Info, resolution network.Resolution) model.Found {
-	if s := p.site(p.clusterOf(n.Cluster)); s != nil && s.unread != nil && slices.Contains(info.ObservesIn(n.Cluster), kubernetesNodes) {
+	switch s := p.site(p.clusterOf(n.Cluster)); {
+	case s != nil && s.unread != nil && slices.Contains(info.ObservesIn(n.Cluster), kubernetesNodes):
 		return model.Found{Waits: fmt.Sprintf("the Kubernetes nodes of cluster %s can't be read", n.Cluster)}
+	case s != nil && s.unobserved != "":
+		return model.Found{Waits: fmt.Sprintf("objects of kind %s in cluster %s can't be read", s.unobserved, n.Cluster)}
 	}
 	f := model.Found{Names: resolution.Names[n.ID], Waits: resolution.Pending[n.ID]}
 	if at := resolution.Endpoints[n.ID]; at != nil {

@@ -54,6 +54,8 @@ type site struct {
 	lingering []*corev1.Pod
 	// keptServices are Services that the network provider planned, which have more until it is known which pods are lingering.
 	keptServices []keptService
+	// unobserved is a kind that the network provider needs to see, and that can't be read there; "" if there is none.
+	unobserved string
 	// observed are the objects that the network provider sees.
 	observed []network.Object
 	// kept are the objects that this pass applied there; all other objects of the Kafka are obsolete.
