@@ -4,6 +4,7 @@ package loadbalancer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ const Name = "loadbalancer"
 
 // The settings.
 const (
-	// SettingAnnotations are annotations of the Services, as key=value with commas between.
+	// SettingAnnotations are annotations of the Services, as key=value with commas between. A comma in a value has a backslash before it.
 	SettingAnnotations = "lbAnnotations"
 	// SettingClass is the loadBalancerClass of the Services.
 	SettingClass = "loadBalancerClass"
@@ -37,21 +38,38 @@ func New(settings map[string]string) (network.Provider, error) {
 	for key, value := range settings {
 		switch key {
 		case SettingClass:
-			p.class = &value
-		case SettingAnnotations:
-			p.annotations = map[string]string{}
-			for _, pair := range strings.Split(value, ",") {
-				name, text, ok := strings.Cut(pair, "=")
-				if name = strings.TrimSpace(name); !ok || name == "" {
-					return nil, fmt.Errorf("setting %s: %q is not key=value", key, pair)
-				}
-				p.annotations[name] = strings.TrimSpace(text)
+			if value != "" {
+				p.class = &value
 			}
+		case SettingAnnotations:
+			annotations, err := parse(value)
+			if err != nil {
+				return nil, fmt.Errorf("setting %s: %w", key, err)
+			}
+			p.annotations = annotations
 		default:
 			return nil, fmt.Errorf("unknown setting %s: want %s or %s", key, SettingAnnotations, SettingClass)
 		}
 	}
 	return p, nil
+}
+
+// parse reads pairs key=value with commas between. A comma in a value has a backslash before it.
+func parse(text string) (map[string]string, error) {
+	const comma = "\x00"
+	pairs := map[string]string{}
+	for pair := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, comma), ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		pair = strings.ReplaceAll(pair, comma, ",")
+		name, value, ok := strings.Cut(pair, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, fmt.Errorf("%q is not key=value", pair)
+		}
+		pairs[name] = strings.TrimSpace(value)
+	}
+	return pairs, nil
 }
 
 // Info describes the provider.
@@ -103,12 +121,11 @@ func (*provider) Resolve(_ context.Context, r network.Request, observed []networ
 			out.Pending[n.ID] = fmt.Sprintf("Service %s in cluster %s has no load balancer address yet", s.Name, n.Cluster)
 			continue
 		}
-		host := hosts[0]
-		for _, known := range r.Known[n.ID] { // an address that still leads there is kept
-			for _, h := range hosts {
-				if h == known.Host {
-					host = h
-				}
+		host, known := hosts[0], r.Known[n.ID]
+		for _, port := range slices.Sorted(maps.Keys(known)) { // an address that still leads there is kept
+			if slices.Contains(hosts, known[port].Host) {
+				host = known[port].Host
+				break
 			}
 		}
 		at := map[string]network.Endpoint{}

@@ -112,6 +112,17 @@ func TestSettings(t *testing.T) {
 	g.Expect(found).To(BeTrue(), "%+v", objects)
 	g.Expect(s.Annotations).To(Equal(map[string]string{"example.com/internal": "true", "example.com/zone": "a=b"}))
 	g.Expect(s.Spec.LoadBalancerClass).To(HaveValue(Equal("example.com/nlb")))
+	for text, want := range map[string]map[string]string{
+		"": nil, " ": nil, "a=b,": {"a": "b"}, "a=,b=c=d": {"a": "", "b": "c=d"}, `a=x\,y=z, b=c`: {"a": "x,y=z", "b": "c"},
+	} {
+		p, err := loadbalancer.New(map[string]string{"lbAnnotations": text, "loadBalancerClass": ""})
+		g.Expect(err).NotTo(HaveOccurred(), text)
+		objects, err := p.Plan(t.Context(), one())
+		g.Expect(err).NotTo(HaveOccurred())
+		s, _ := network.Find[corev1.Service](objects, "east", "Service", "my-cluster-east-3-lb")
+		g.Expect(s.Annotations).To(Equal(want), text)
+		g.Expect(s.Spec.LoadBalancerClass).To(BeNil(), "an empty value is none")
+	}
 	for settings, want := range map[string]string{
 		"lbAnnotations": `setting lbAnnotations: "x" is not key=value`,
 		"kind":          "unknown setting kind: want lbAnnotations or loadBalancerClass",

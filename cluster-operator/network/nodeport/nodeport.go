@@ -129,9 +129,10 @@ func (p *provider) host(cluster string, r network.Request, observed []network.Ob
 	}
 	nodes := nodesOf(cluster, observed)
 	for _, n := range r.Nodes {
-		for _, known := range r.Known[n.ID] {
-			if n.Cluster == cluster && slices.ContainsFunc(nodes, func(kn *corev1.Node) bool { return has(kn, known.Host) }) {
-				return known.Host
+		at := r.Known[n.ID]
+		for _, port := range slices.Sorted(maps.Keys(at)) {
+			if n.Cluster == cluster && slices.ContainsFunc(nodes, func(kn *corev1.Node) bool { return has(kn, at[port].Host) }) {
+				return at[port].Host
 			}
 		}
 	}

@@ -126,6 +126,26 @@ func TestAddressOfACluster(t *testing.T) {
 	}
 }
 
+func TestOneOfSeveralAddressesInUseIsKept(t *testing.T) {
+	g := NewWithT(t)
+	p, err := nodeport.New(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	r := network.Request{
+		Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}},
+		Known: network.Endpoints{3: {"tcp-a": {Host: "10.0.0.2", Port: 31001}, "tcp-b": {Host: "10.0.0.1", Port: 31002}}},
+		Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east",
+			Ports: []network.Port{{Name: "tcp-a", Port: 9091}, {Name: "tcp-b", Port: 9092}}}},
+	}
+	objects, err := p.Plan(t.Context(), r)
+	g.Expect(err).NotTo(HaveOccurred())
+	objects = append(objects, machine("east", "a", true, nil, internal("10.0.0.1")), machine("east", "b", true, nil, internal("10.0.0.2")))
+	for range 50 {
+		got, err := p.Resolve(t.Context(), r, objects)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(got.Endpoints[3]["tcp-a"].Host).To(Equal("10.0.0.2"), "the same each time")
+	}
+}
+
 func TestAServiceThatIsMadeAgainAsksForItsNodePorts(t *testing.T) {
 	g := NewWithT(t)
 	p, err := nodeport.New(nil)
