@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -104,7 +105,7 @@ func (p *provider) Resolve(_ context.Context, r network.Request, observed []netw
 // endpoints returns where a node can be reached, or what is still missing.
 func endpoints(n network.Node, host string, observed []network.Object) (at map[string]network.Endpoint, waits string) {
 	if host == "" {
-		return nil, fmt.Sprintf("cluster %s has no Kubernetes node with an IP address", n.Cluster)
+		return nil, fmt.Sprintf("cluster %s has no Kubernetes node with an IP address of a family of its Services", n.Cluster)
 	}
 	s, found := network.Find[corev1.Service](observed, n.Cluster, "Service", serviceName(n))
 	if !found {
@@ -122,7 +123,7 @@ func endpoints(n network.Node, host string, observed []network.Object) (at map[s
 }
 
 // host returns the address of a cluster's nodes: the one that the user set; else the one in use, while a Kubernetes node has it; else that
-// of the first node that is ready. "" if there is none.
+// of the first node that is ready, of a family in which node ports are open. "" if there is none.
 func (p *provider) host(cluster string, r network.Request, observed []network.Object) string {
 	if set := p.addresses[cluster]; set != "" {
 		return set
@@ -136,11 +137,12 @@ func (p *provider) host(cluster string, r network.Request, observed []network.Ob
 			}
 		}
 	}
+	families := familiesOf(cluster, r, observed)
 	slices.SortFunc(nodes, func(a, b *corev1.Node) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.Name, b.Name))
 	})
 	for _, n := range nodes {
-		if address := addressOf(n); address != "" {
+		if address := addressOf(n, families); address != "" {
 			return address
 		}
 	}
@@ -163,15 +165,39 @@ func rank(n *corev1.Node) int {
 	return rank
 }
 
-func addressOf(n *corev1.Node) string {
+func addressOf(n *corev1.Node, families []corev1.IPFamily) string {
 	for _, kind := range []corev1.NodeAddressType{corev1.NodeExternalIP, corev1.NodeInternalIP} {
 		for _, a := range n.Status.Addresses {
-			if a.Type == kind && network.CheckHost(a.Address) == nil {
+			if a.Type == kind && network.CheckHost(a.Address) == nil && isOf(a.Address, families) {
 				return a.Address
 			}
 		}
 	}
 	return ""
+}
+
+// familiesOf returns the address families of the Services in a cluster, in which alone their node ports are open; none while they are
+// unknown.
+func familiesOf(cluster string, r network.Request, observed []network.Object) []corev1.IPFamily {
+	for _, n := range r.Nodes {
+		if n.Cluster != cluster {
+			continue
+		}
+		if s, found := network.Find[corev1.Service](observed, cluster, "Service", serviceName(n)); found && len(s.Spec.IPFamilies) > 0 {
+			return s.Spec.IPFamilies
+		}
+	}
+	return nil
+}
+
+// isOf reports whether an address is of one of these families, or none are known.
+func isOf(address string, families []corev1.IPFamily) bool {
+	ip, err := netip.ParseAddr(address)
+	family := corev1.IPv6Protocol
+	if ip.Unmap().Is4() {
+		family = corev1.IPv4Protocol
+	}
+	return err != nil || len(families) == 0 || slices.Contains(families, family)
 }
 
 func has(n *corev1.Node, address string) bool {

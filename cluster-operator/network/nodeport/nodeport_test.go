@@ -126,6 +126,45 @@ func TestAddressOfACluster(t *testing.T) {
 	}
 }
 
+// Node ports are open in the families of their Service alone.
+func TestAnAddressOfAFamilyOfTheServices(t *testing.T) {
+	external := corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "2001:db8::7"}
+	for _, c := range []struct {
+		families  []any
+		addresses []corev1.NodeAddress
+		known     string
+		want      string
+	}{
+		{[]any{"IPv4"}, []corev1.NodeAddress{external, internal("10.0.0.1")}, "", "10.0.0.1"},
+		{[]any{"IPv6"}, []corev1.NodeAddress{internal("10.0.0.1"), internal("fd00::1")}, "", "fd00::1"},
+		{[]any{"IPv4", "IPv6"}, []corev1.NodeAddress{internal("10.0.0.1"), external}, "", "2001:db8::7"},
+		{nil, []corev1.NodeAddress{internal("10.0.0.1"), external}, "", "2001:db8::7"},
+		{[]any{"IPv4"}, []corev1.NodeAddress{external}, "", ""},
+		{[]any{"IPv4"}, []corev1.NodeAddress{external, internal("10.0.0.1")}, "2001:db8::7", "2001:db8::7"},
+	} {
+		g := NewWithT(t)
+		p, err := nodeport.New(nil)
+		g.Expect(err).NotTo(HaveOccurred())
+		r := network.Request{
+			Namespace: "kafka", Kafka: "my-cluster", Clusters: []network.Cluster{{ID: "east"}},
+			Nodes: []network.Node{{ID: 3, Pod: "my-cluster-east-3", Cluster: "east", Ports: []network.Port{{Name: "tcp-replication", Port: 9091}}}},
+		}
+		objects, err := p.Plan(t.Context(), r)
+		g.Expect(err).NotTo(HaveOccurred())
+		allocate(&objects[0])
+		if c.families != nil {
+			g.Expect(unstructured.SetNestedSlice(objects[0].Object.Object, c.families, "spec", "ipFamilies")).To(Succeed())
+		}
+		if c.known != "" {
+			r.Known = network.Endpoints{3: {"tcp-replication": {Host: c.known, Port: 31001}}}
+		}
+		got, err := p.Resolve(t.Context(), r, append(objects, machine("east", "a", true, nil, c.addresses...)))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(got.Endpoints[3]["tcp-replication"].Host).To(Equal(c.want), "%+v", c)
+		g.Expect(got.Pending[3] != "").To(Equal(c.want == ""), "%+v", c)
+	}
+}
+
 func TestOneOfSeveralAddressesInUseIsKept(t *testing.T) {
 	g := NewWithT(t)
 	p, err := nodeport.New(nil)
