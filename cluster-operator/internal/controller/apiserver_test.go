@@ -106,7 +106,7 @@ func (s *stored) object() client.Object {
 	return s.Object
 }
 
-// allocate sets the node ports of a Service. A port keeps its node port.
+// allocate sets the node ports of a Service. A port keeps its node port, unless another one asks for that.
 func (s *apiServer) allocate(o, before client.Object) {
 	service, ok := o.(*corev1.Service)
 	if !ok || service.Spec.Type != corev1.ServiceTypeNodePort {
@@ -115,12 +115,8 @@ func (s *apiServer) allocate(o, before client.Object) {
 	was, _ := before.(*corev1.Service)
 	for i := range service.Spec.Ports {
 		if was != nil && service.Spec.Ports[i].NodePort == 0 {
-			for _, port := range was.Spec.Ports {
-				if port.Port == service.Spec.Ports[i].Port {
-					service.Spec.Ports[i].NodePort = port.NodePort
-				}
-			}
-			s.followName(service, i, was)
+			s.follow(service, i, was, func(before corev1.ServicePort) bool { return before.Port == service.Spec.Ports[i].Port })
+			s.follow(service, i, was, func(before corev1.ServicePort) bool { return before.Name == service.Spec.Ports[i].Name })
 		}
 		if service.Spec.Ports[i].NodePort == 0 {
 			service.Spec.Ports[i].NodePort = 30000 + int32(s.version*8%20000) + int32(i)
@@ -128,11 +124,11 @@ func (s *apiServer) allocate(o, before client.Object) {
 	}
 }
 
-// followName gives a port the node port that one of its name had, unless another port has it now.
-func (s *apiServer) followName(service *corev1.Service, i int, was *corev1.Service) {
+// follow gives a port the node port that such a one had, unless another port has it now.
+func (s *apiServer) follow(service *corev1.Service, i int, was *corev1.Service, such func(corev1.ServicePort) bool) {
 	port := &service.Spec.Ports[i]
 	for _, before := range was.Spec.Ports {
-		if port.NodePort == 0 && before.Name == port.Name && !slices.ContainsFunc(service.Spec.Ports, func(other corev1.ServicePort) bool {
+		if port.NodePort == 0 && such(before) && !slices.ContainsFunc(service.Spec.Ports, func(other corev1.ServicePort) bool {
 			return other.NodePort == before.NodePort
 		}) {
 			port.NodePort = before.NodePort

@@ -13,6 +13,8 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/nodeport"
 )
 
 // listening is a history of a Kafka whose listeners move. After each write of the operator, each running pod is reached where the
@@ -38,6 +40,18 @@ func newListening(t testing.TB, seed int64) *listening {
 	return h
 }
 
+// newStretchedListening is newListening for a stretched Kafka: a network provider plans by what internal listeners are reached.
+func newStretchedListening(t testing.TB, seed int64, name string, factory network.Factory, settings map[string]string) *listening {
+	h := newListening(t, seed)
+	h.target = func(string) string { return "central" }
+	provider, err := factory(settings)
+	h.must(err)
+	home := connected{&member{id: "central", home: true, Client: h.r.Live, uid: "central"}}
+	h.r.Stretching = &Stretching{Central: home.id, Namespace: historyNamespace, Provider: provider, ProviderName: name,
+		Members: func() []Member { return []Member{home} }}
+	return h
+}
+
 func (h *listening) one(of ...string) string { return of[h.rand.Intn(len(of))] }
 
 // judgeAddresses checks that each running pod is reached where it advertises.
@@ -47,6 +61,9 @@ func (h *listening) judgeAddresses(key facts.Key) {
 		pod, is := h.k8s.server.objects[at].object().(*corev1.Pod)
 		if !is || h.configs[pod.UID] == "" {
 			continue
+		}
+		if h.target != nil && key.Kind == "Service" && key.Name != pod.Name+"-nodeport" {
+			continue // it is new, and its own Service may not have followed yet
 		}
 		if why := ways.whyUnreachable(running{pod, h.configs[pod.UID]}); why != "" {
 			h.failf("pod %s can't be reached any more once %s %s is written: %s", pod.Name, key.Kind, key.Name, why)
@@ -83,6 +100,9 @@ func (h *listening) move() string {
 			l.Type = v1.ListenerInternal
 		case 1:
 			l.Type = v1.ListenerClusterIP
+			if h.target != nil { // which a stretched Kafka can't have
+				l.Type = v1.ListenerInternal
+			}
 		case 2:
 			l.Type, l.Name = v1.ListenerNodePort, h.one("four", "five")
 		case 3:
@@ -109,6 +129,9 @@ func (h *listening) move() string {
 func (h *listening) play(steps int) {
 	defer h.report()
 	k := newKafka()
+	if h.target != nil {
+		k = stretchedKafka()
+	}
 	k.Namespace = historyNamespace
 	for _, o := range []client.Object{k, h.pool("controllers", 1, v1.RoleController), h.pool("a", 2, v1.RoleBroker)} {
 		h.must(h.k8s.Create(h.t.Context(), o))
@@ -131,6 +154,14 @@ func (h *listening) play(steps int) {
 func TestRandomHistoriesOfListeners(t *testing.T) {
 	proveHistories(t, "random histories of listeners", 6, 2000, 50,
 		func(t *testing.T, seed int64, steps int) { newListening(t, seed).play(steps) })
+}
+
+// TestRandomHistoriesOfListenersOfStretchedKafkas plays a few histories; PROVE=full plays many.
+func TestRandomHistoriesOfListenersOfStretchedKafkas(t *testing.T) {
+	proveHistories(t, "random histories of listeners of stretched Kafkas", 6, 200, 50, func(t *testing.T, seed int64, steps int) {
+		settings := map[string]string{nodeport.SettingAddress + "central": "192.0.2.1"}
+		newStretchedListening(t, seed, nodeport.Name, nodeport.New, settings).play(steps)
+	})
 }
 
 // The oracle finds an operator that does not see which pods run.

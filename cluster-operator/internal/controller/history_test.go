@@ -245,6 +245,7 @@ func (h *history) restart() {
 	was := h.r
 	h.r = h.reconciler()
 	h.r.Cache, h.r.Live, h.r.Kafka, h.r.Settings = was.Cache, was.Live, was.Kafka, was.Settings
+	h.r.Stretching = was.Stretching
 }
 
 // reconcile runs passes until one changes nothing. With faults, the operator may be killed during the first pass, the API server be away
@@ -611,7 +612,10 @@ func (h *history) settle() {
 	h.dropCopies()
 	kafka := &v1.Kafka{}
 	h.must(h.k8s.Get(h.t.Context(), client.ObjectKey{Namespace: historyNamespace, Name: "my-cluster"}, kafka))
-	kafka.Annotations, kafka.Spec.MaintenanceTimeWindows = nil, nil
+	kafka.Spec.MaintenanceTimeWindows = nil
+	maps.DeleteFunc(kafka.Annotations, func(key, _ string) bool { // those of a stretched Kafka stay
+		return h.r.Stretching == nil || key == v1.AnnotationPauseReconciliation
+	})
 	h.must(h.k8s.Update(h.t.Context(), kafka))
 	h.restoreOwn()
 	h.restoreLost()
@@ -619,7 +623,7 @@ func (h *history) settle() {
 	before := h.all()
 	fresh := newHistory(h.t, h.seed)
 	fresh.k8s, fresh.r.Cache, fresh.r.Live, fresh.brokers, fresh.r.Kafka, fresh.now = h.k8s, h.k8s, h.k8s, h.brokers, h.brokers, h.now
-	fresh.r.Settings = h.r.Settings
+	fresh.r.Settings, fresh.r.Stretching = h.r.Settings, h.r.Stretching
 	fresh.foreign, fresh.formatted = h.foreign, true
 	fresh.reconcile(false)
 	for key, o := range fresh.all() {

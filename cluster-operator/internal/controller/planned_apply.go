@@ -87,7 +87,7 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 		refused[*class] = append(refused[*class], key.Name)
 	}
 	// Which pods are of before is known once nodes are rendered: until then, it loses nothing that leads to any.
-	keeps := p.keepPlanned(wanted, live, p.nodePods())
+	keeps := p.keepPlanned(wanted, live, p.podsOfNodes())
 	outcome, err := p.applyOver(ctx, s, keeps, live)
 	for live == nil && dropNodePorts(wanted, err) {
 		p.Events.Warning(p.kafka, "NodePortTaken", "Apply", fmt.Sprintf("In cluster '%s': Service %s can't get a node port again that a node "+

@@ -35,6 +35,16 @@ func (p *pass) keepPlanned(wanted *unstructured.Unstructured, live client.Object
 	return kept
 }
 
+// podsOfNodes returns a pod of each node: the one that runs, else the one that is created next.
+func (p *pass) podsOfNodes() (pods []*corev1.Pod) {
+	for _, pod := range p.nodePods() { // those that run come first
+		if !slices.ContainsFunc(pods, func(other *corev1.Pod) bool { return other.Name == pod.Name }) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
 // keepPlannedClass is keepClass for a planned object.
 func keepPlannedClass(wanted *unstructured.Unstructured, live client.Object) (refused *string) {
 	planned, before := asService(wanted), asService(live)

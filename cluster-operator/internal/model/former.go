@@ -66,20 +66,14 @@ func portsBehind(s *corev1.Service, pods []*corev1.Pod) (ports []map[string]int3
 // wants them.
 func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised, claimed func(nodePort int32) bool) {
 	ports := portsBehind(wanted, former)
-	for i, port := range wanted.Spec.Ports {
-		if port.TargetPort.Type == intstr.String && slices.ContainsFunc(ports, func(has map[string]int32) bool {
-			_, named := has[port.TargetPort.StrVal]
-			return !named && slices.Contains(slices.Collect(maps.Values(has)), port.Port)
-		}) {
-			wanted.Spec.Ports[i].TargetPort = intstr.FromInt32(port.Port)
-		}
+	follows := live != nil && wanted.Spec.Type == corev1.ServiceTypeNodePort && live.Spec.Type == wanted.Spec.Type
+	if follows {
+		keepTargets(wanted, live, ports)
+		keepNodePorts(wanted, live, ports, claimed)
 	}
+	leadToNumbers(wanted, ports)
 	if live == nil {
 		return
-	}
-	follows := wanted.Spec.Type == corev1.ServiceTypeNodePort && live.Spec.Type == wanted.Spec.Type
-	if follows {
-		keepNodePorts(wanted, live, claimed)
 	}
 	if len(ports) > 0 {
 		keepType(wanted, live)
@@ -99,11 +93,41 @@ func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised,
 	}
 }
 
-// keepNodePorts gives the ports of a wanted Service that were renamed the node ports of their numbers, which former pods advertise.
-func keepNodePorts(wanted, live *corev1.Service, claimed func(nodePort int32) bool) {
+// leadToNumbers has ports lead to their numbers where former pods have these under other names.
+func leadToNumbers(wanted *corev1.Service, former []map[string]int32) {
+	for i, port := range wanted.Spec.Ports {
+		if port.TargetPort.Type == intstr.String && slices.ContainsFunc(former, func(has map[string]int32) bool {
+			_, named := has[port.TargetPort.StrVal]
+			return !named && slices.Contains(slices.Collect(maps.Values(has)), port.Port)
+		}) {
+			wanted.Spec.Ports[i].TargetPort = intstr.FromInt32(port.Port)
+		}
+	}
+}
+
+// keepTargets has node ports, which former pods advertise, lead where they did if they are to lead to ports of names that these lack.
+func keepTargets(wanted, live *corev1.Service, former []map[string]int32) {
 	for i, port := range wanted.Spec.Ports {
 		for _, was := range live.Spec.Ports {
-			if port.NodePort == 0 && was.Port == port.Port && was.Name != port.Name && !claimed(was.NodePort) &&
+			if port.NodePort != 0 && was.NodePort == port.NodePort && port.TargetPort.Type == intstr.String &&
+				!leads(port.TargetPort, former) && leads(was.TargetPort, former) {
+				wanted.Spec.Ports[i].TargetPort = was.TargetPort
+			}
+		}
+	}
+}
+
+// keepNodePorts gives the ports of a wanted Service that were renamed the node ports of their numbers, which former pods advertise, unless
+// these lead to other numbers of them.
+func keepNodePorts(wanted, live *corev1.Service, former []map[string]int32, claimed func(nodePort int32) bool) {
+	for i, port := range wanted.Spec.Ports {
+		for _, was := range live.Spec.Ports {
+			elsewhere := slices.ContainsFunc(former, func(has map[string]int32) bool {
+				before, led := has[was.TargetPort.StrVal]
+				now, named := has[port.TargetPort.StrVal]
+				return led && before != port.Port || named && now != port.Port
+			})
+			if port.NodePort == 0 && was.Port == port.Port && was.Name != port.Name && !elsewhere && !claimed(was.NodePort) &&
 				!slices.ContainsFunc(wanted.Spec.Ports, func(w corev1.ServicePort) bool { return w.NodePort == was.NodePort }) {
 				wanted.Spec.Ports[i].NodePort = was.NodePort
 			}
@@ -146,27 +170,29 @@ func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[stri
 	numbered := at(func(w corev1.ServicePort) bool { return w.Port == port.Port })
 	named := at(func(w corev1.ServicePort) bool { return w.Name == port.Name })
 	switch {
-	case port.Protocol != corev1.ProtocolTCP, numbered != nil && !moves(*numbered, port):
+	case port.Protocol != corev1.ProtocolTCP, numbered != nil && !apart(*numbered, port, follows):
 		return
-	case numbered != nil: // one port has one node port
-		port.Port = port.NodePort
-		if numbered.Name == port.Name {
-			port.TargetPort = numbered.TargetPort
-		}
-		if at(func(w corev1.ServicePort) bool { return w.Port == port.Port }) != nil {
-			return
-		}
+	case numbered != nil && numbered.Name == port.Name:
+		port.TargetPort = numbered.TargetPort
 	case !leads(port.TargetPort, former):
 		return
 	case follows && named != nil && !moves(*named, port):
 		return
 	}
+	if numbered != nil { // one port has one node port
+		port.Port = port.NodePort
+	}
 	if named != nil {
 		port.Name = fmt.Sprintf("%s-%d", port.Name, port.Port)
 	}
-	if at(func(w corev1.ServicePort) bool { return w.Name == port.Name }) == nil {
+	if at(func(w corev1.ServicePort) bool { return w.Name == port.Name || w.Port == port.Port }) == nil {
 		wanted.Spec.Ports = append(wanted.Spec.Ports, port)
 	}
+}
+
+// apart reports whether a port of the same number needs the node port that it has, beside the wanted one.
+func apart(wanted, live corev1.ServicePort, follows bool) bool {
+	return moves(wanted, live) || follows && wanted.Name != live.Name && live.NodePort != 0
 }
 
 // moves reports whether a port gets another node port, which the user wants.
