@@ -203,7 +203,7 @@ func (a *Applier) survives(o client.Object) bool {
 		}
 		return a.ClusterID != "" && o.GetAnnotations()[model.AnnotationClusterID] == a.ClusterID
 	case *corev1.Secret:
-		return a.Owner == nil // keys of CAs stay in the home cluster
+		return a.Owner == nil && !ofCentral(o) // keys of CAs stay in the home cluster
 	}
 	return false
 }

@@ -46,7 +46,7 @@ func (p *pass) keepReachable(s *site, o model.Object) model.Object {
 	case *networkingv1.Ingress:
 		if before, is := live.(*networkingv1.Ingress); is && p.mayServe(s, before) {
 			wanted = wanted.DeepCopy()
-			model.KeepRouting(wanted, before, s.routes)
+			model.KeepRouting(wanted, before, func(host string) bool { return s.routes(host, before) })
 			return wanted
 		}
 	case *networkingv1.NetworkPolicy:
@@ -85,11 +85,11 @@ func (p *pass) claims(nodePort int32) bool {
 	return false
 }
 
-// routes reports whether a wanted Ingress leads from a host.
-func (s *site) routes(host string) bool {
+// routes reports whether a wanted Ingress of the same class as another one leads from a host.
+func (s *site) routes(host string, other *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(s.entrances, func(o model.Object) bool {
 		ingress, is := o.(*networkingv1.Ingress)
-		return is && slices.ContainsFunc(ingress.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.Host == host })
+		return is && sameClass(ingress, other) && slices.ContainsFunc(ingress.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.Host == host })
 	})
 }
 

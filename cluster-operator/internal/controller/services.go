@@ -140,18 +140,21 @@ func sharesNodePort(a, b client.Object) bool {
 	})
 }
 
+// sameClass reports whether two Ingresses may have the same class: Kubernetes gives one without a class the default.
+func sameClass(a, b *networkingv1.Ingress) bool {
+	one, other := a.Spec.IngressClassName, b.Spec.IngressClassName
+	return one == nil || other == nil || *one == *other
+}
+
 // sharesHost reports whether an Ingress was rejected because of a host from which another one of its class leads: the message of an ingress
-// controller names the host. Kubernetes gives one without a class the default.
+// controller names the host.
 func sharesHost(refused, live client.Object, why error) bool {
 	one, ok := refused.(*networkingv1.Ingress)
 	other, is := live.(*networkingv1.Ingress)
 	if !ok || !is {
 		return false
 	}
-	if a, b := one.Spec.IngressClassName, other.Spec.IngressClassName; a != nil && b != nil && *a != *b {
-		return false
-	}
-	return slices.ContainsFunc(one.Spec.Rules, func(wants networkingv1.IngressRule) bool {
+	return sameClass(one, other) && slices.ContainsFunc(one.Spec.Rules, func(wants networkingv1.IngressRule) bool {
 		return strings.Contains(why.Error(), wants.Host) && slices.ContainsFunc(other.Spec.Rules, func(has networkingv1.IngressRule) bool {
 			return has.Host == wants.Host
 		})

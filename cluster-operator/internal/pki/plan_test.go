@@ -171,6 +171,9 @@ func TestLostKey(t *testing.T) {
 			nil, ReasonCAKeyMismatch, "Restore both Secrets from one backup"},
 		"a Secret of somebody else": {func(s *sim) { s.secrets["c-cluster-ca"].Labels = nil }, nil, ReasonForeign,
 			"does not belong to Kafka c"},
+		"a Secret of another central cluster": {func(s *sim) {
+			s.secrets["c-trustbundle"].Annotations = map[string]string{"strimzi.io/owner-id": "a"}
+		}, nil, ReasonForeign, "strimzi.io/owner-id"},
 		"a node's name taken": {func(s *sim) { s.secrets["c-p-1"].Labels["strimzi.io/cluster"] = "d" }, nil, ReasonForeign,
 			"Secret kafka/c-p-1 belongs to cluster d"},
 		"the trust bundle's name taken": {func(s *sim) { s.secrets["c-trustbundle"].Labels = nil }, nil, ReasonForeign,
@@ -693,15 +696,18 @@ func TestAStoreThatIsNotOfTheCertificates(t *testing.T) {
 	}
 }
 
-// TestAUsersStoreStays checks a store that a user made where the operator makes none.
+// TestAUsersStoreStays checks a store that a user made where the operator makes none, or none any more.
 func TestAUsersStoreStays(t *testing.T) {
-	g := NewWithT(t)
-	s := running(t)
-	ca := s.secrets["c-cluster-ca-cert"]
-	ca.Data["ca.p12"], ca.Data["ca.password"] = []byte("theirs"), []byte("x")
-	s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew)
-	g.Expect(s.converge(s.check)).To(Succeed())
-	g.Expect(s.secrets["c-cluster-ca-cert"].Data).To(HaveKeyWithValue("ca.p12", []byte("theirs")))
+	for _, before := range []bool{false, true} {
+		g := NewWithT(t)
+		s := running(t, func(s *sim) { s.in.PKCS12 = before })
+		s.in.PKCS12 = false
+		ca := s.secrets["c-cluster-ca-cert"]
+		ca.Data["ca.p12"], ca.Data["ca.password"] = []byte("theirs"), []byte("x")
+		s.annotate("c-cluster-ca-cert", v1.AnnotationForceRenew)
+		g.Expect(s.converge(s.check)).To(Succeed())
+		g.Expect(s.secrets["c-cluster-ca-cert"].Data).To(HaveKeyWithValue("ca.p12", []byte("theirs")), "stores before: %t", before)
+	}
 }
 
 // TestLabelsOfUsersOnTheCertificateOfTheCA checks that they come and go with the template, and that no others do.

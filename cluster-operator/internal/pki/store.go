@@ -22,7 +22,7 @@ import (
 func putStore(in *Input, secret *corev1.Secret, changed bool) error {
 	password, noted := string(secret.Data[entryPassword]), secret.Annotations[AnnotationStore]
 	entries := storeEntries(secret.Data)
-	fits := noted == hashOf(secret.Data[entryStore], password, entries)
+	fits := noted == noteOf(secret.Data[entryStore], password, entries)
 	if noted == "" {
 		fits = !changed && len(secret.Data[entryStore]) > 0 && password != ""
 	}
@@ -30,8 +30,10 @@ func putStore(in *Input, secret *corev1.Secret, changed bool) error {
 	case !in.PKCS12 && (fits || noted == ""):
 		return nil // it may be the user's
 	case !in.PKCS12:
-		delete(secret.Data, entryStore)
-		delete(secret.Data, entryPassword)
+		if hash, _, _ := strings.Cut(noted, "-"); hash == hashOf(secret.Data[entryStore]) { // it has other certificates or another password
+			delete(secret.Data, entryStore)
+			delete(secret.Data, entryPassword)
+		}
 		delete(secret.Annotations, AnnotationStore)
 		return nil
 	case !fits:
@@ -39,7 +41,7 @@ func putStore(in *Input, secret *corev1.Secret, changed bool) error {
 			return err
 		}
 	}
-	secret.Annotations[AnnotationStore] = hashOf(secret.Data[entryStore], string(secret.Data[entryPassword]), entries)
+	secret.Annotations[AnnotationStore] = noteOf(secret.Data[entryStore], string(secret.Data[entryPassword]), entries)
 	return nil
 }
 
@@ -65,15 +67,19 @@ func storeEntries(data map[string][]byte) []pkcs12.TrustStoreEntry {
 	return entries
 }
 
-// hashOf identifies a store, its password and the certificates in it.
-func hashOf(store []byte, password string, entries []pkcs12.TrustStoreEntry) string {
-	sum := sha256.New()
-	write := func(part []byte) { _, _ = fmt.Fprintf(sum, "%d %s", len(part), part) } // it can't fail
-	write(store)
-	write([]byte(password))
+// noteOf identifies a store, and its password with the certificates in it.
+func noteOf(store []byte, password string, entries []pkcs12.TrustStoreEntry) string {
+	parts := [][]byte{[]byte(password)}
 	for _, entry := range entries {
-		write([]byte(entry.FriendlyName))
-		write(entry.Cert.Raw)
+		parts = append(parts, []byte(entry.FriendlyName), entry.Cert.Raw)
+	}
+	return hashOf(store) + "-" + hashOf(parts...)
+}
+
+func hashOf(parts ...[]byte) string {
+	sum := sha256.New()
+	for _, part := range parts {
+		_, _ = fmt.Fprintf(sum, "%d %s", len(part), part) // it can't fail
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }

@@ -3,6 +3,7 @@ package validate
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -77,8 +78,12 @@ func (f *findings) authorization() {
 	}
 	for _, item := range a.SuperUsers {
 		user := model.SuperUser(item)
-		if user == "" || strings.ContainsAny(item+user, ";\n\r") {
+		switch {
+		case user == "" || strings.ContainsAny(item+user, ";\n\r") && !strings.ContainsAny(item, `\`):
 			f.invalid("SuperUser", "%q is not a super user: list one principal in each item of superUsers, such as CN=admin", item)
+		case strings.ContainsFunc(user, unicode.IsControl) || strings.Contains(user, ";"):
+			f.invalid("SuperUser", "%q is not a super user, because no name has a control character or a semicolon: write each backslash of a "+
+				"name twice in superUsers", item)
 		}
 		if strings.HasPrefix(user, "User:") {
 			f.warn("SuperUserWithPrefix", "SuperUserWithPrefix", "The super user %q is the principal User:%[1]s, which is probably nobody: "+

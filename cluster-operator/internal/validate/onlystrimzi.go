@@ -47,7 +47,7 @@ func (f *findings) classes(path, value string) {
 }
 
 // jsonLayout finds the layout that only Strimzi's images have in a configuration of log4j2. It ignores case.
-var jsonLayout = regexp.MustCompile(`(?mi)^[ \t\f]*(\S+\.layout\.type)[ \t\f]*[=: \t\f][ \t\f]*JsonTemplateLayout[ \t\f]*\r?$`)
+var jsonLayout = regexp.MustCompile(`(?mi)^[ \t\f]*([^#!\s]\S*\.layout\.type)[ \t\f]*[=: \t\f][ \t\f]*JsonTemplateLayout[ \t\f]*\r?$`)
 
 // layouts warns of that layout in a text, which the field at path has. Log4j then makes no appender.
 func (f *findings) layouts(path, text string) {

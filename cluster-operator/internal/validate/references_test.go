@@ -90,7 +90,8 @@ func TestWrongAccess(t *testing.T) {
 		authorization("two super users in one", `{type: simple, superUsers: ["CN=a;User:CN=b"]}`, "SuperUser", "",
 			`"CN=a;User:CN=b" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
 		authorization("two lines in one super user", `{type: simple, superUsers: ['CN=a\nsuper.users=CN=b']}`, "SuperUser", "",
-			`"CN=a\\nsuper.users=CN=b" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
+			`"CN=a\\nsuper.users=CN=b" is not a super user, because no name has a control character or a semicolon: write each backslash `+
+				`of a name twice in superUsers`),
 		authorization("an empty super user", `{type: simple, superUsers: [""]}`, "SuperUser", "",
 			`"" is not a super user: list one principal in each item of superUsers, such as CN=admin`),
 		{name: "renewal as long as the validity", changes: `kafka: {spec: {clusterCa: {validityDays: 30}}}`, code: "RenewalTooLong",
