@@ -134,7 +134,7 @@ func (r *realm) credentialsEnd() {
 	r.Expect(time.Now()).To(BeTemporally("<", end), "it is told ahead of time")
 	r.Expect(condition(r.kafka(r), "Degraded")).To(BeEmpty())
 
-	r.told(v1.ConditionReady, "False RemoteUnauthorized Cannot connect to cluster 'cluster-east': its API server rejects the credentials "+
+	r.told(v1.ConditionReady, "False ConnectivityError Cannot connect to cluster 'cluster-east': its API server rejects the credentials "+
 		"in Secret "+deploy.Namespace+"/kubeconfig-cluster-east (")
 	r.Expect(time.Now()).To(BeTemporally(">", end.Add(-time.Second)))
 	r.told("Degraded", "True RemoteClusterUnreachable")

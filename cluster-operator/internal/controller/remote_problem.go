@@ -39,8 +39,13 @@ func remoteProblem(cluster string, member clusters.Status, err error) status.Pro
 	if member.State == clusters.Connected && !clusters.IsUnreachable(err) {
 		return status.Problem{Reason: "ClusterFailed", Message: fmt.Sprintf("In cluster '%s': %s", cluster, withoutLocalAddress(err.Error()))}
 	}
+	return noConnection(cluster, cause(member, err))
+}
+
+// noConnection has the reason and the message of the proposal of stretch clusters for Strimzi. Bad credentials count as well.
+func noConnection(cluster, why string) status.Problem {
 	return status.Problem{Reason: status.ConnectivityError, Message: fmt.Sprintf(
-		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, cause(member, err))}
+		"Cannot connect to cluster '%s': %s. Please check kubeconfig and network connectivity.", cluster, why)}
 }
 
 // lacksPodSets reports whether the API server of a Kubernetes cluster does not serve StrimziPodSets: from the start, so that nobody can
@@ -72,9 +77,9 @@ func refusedThere(cluster string, member clusters.Status, err error) *status.Pro
 		if !unauthorized {
 			why = cause(member, err)
 		}
-		return &status.Problem{Reason: status.RemoteUnauthorized, Message: fmt.Sprintf("Cannot connect to cluster '%s': its API server rejects "+
-			"the credentials in Secret %s (%s). Put a kubeconfig with valid ones into it. The operator reloads it immediately", cluster,
-			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)}
+		return new(noConnection(cluster, fmt.Sprintf("its API server rejects the credentials in Secret %s (%s); "+
+			"put a kubeconfig with valid ones into it, which the operator reloads immediately",
+			cmp.Or(member.Secret, "that STRIMZI_REMOTE_KUBE_CONFIG names"), why)))
 	}
 	if missing := missingNamespace(err); missing != "" {
 		return &status.Problem{Reason: "RemoteNamespaceMissing", Message: fmt.Sprintf("Namespace %s does not exist in cluster '%s': create it "+

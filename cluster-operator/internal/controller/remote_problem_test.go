@@ -51,12 +51,14 @@ func TestWhatARemoteAPIServerRefuses(t *testing.T) {
 			"In cluster 'east', the operator may not list services in all namespaces: apply your copy of the current " +
 				"config/cluster-operator/overlays/remote there again"},
 		{"a quota is no missing right", connected, forbids("exceeded quota: small"), "ClusterFailed", "exceeded quota: small"},
-		{"the credentials are refused in the middle", connected, apierrors.NewUnauthorized("Unauthorized"), "RemoteUnauthorized",
+		{"the credentials are refused in the middle", connected, apierrors.NewUnauthorized("Unauthorized"), "ConnectivityError",
 			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east " +
-				"(apply Service s: Unauthorized)"},
-		{"the connection ended with a refusal", refused, &clusters.UnreachableError{Status: refused}, "RemoteUnauthorized",
+				"(apply Service s: Unauthorized); put a kubeconfig with valid ones into it, which the operator reloads immediately. " +
+				"Please check kubeconfig and network connectivity."},
+		{"the connection ended with a refusal", refused, &clusters.UnreachableError{Status: refused}, "ConnectivityError",
 			"Cannot connect to cluster 'east': its API server rejects the credentials in Secret operators/kubeconfig-east " +
-				"(the API server does not accept the credentials: Unauthorized)"},
+				"(the API server does not accept the credentials: Unauthorized); put a kubeconfig with valid ones into it, which the operator " +
+				"reloads immediately. Please check kubeconfig and network connectivity."},
 		{"a kind is missing from the start", lacking, &clusters.UnreachableError{Status: lacking}, "MissingCRD", missing},
 		{"a kind is not served any more", connected, apierrors.NewGenericServerResponse(404, "patch", sets, "s", "404 page not found", 0, true),
 			"MissingCRD", missing},

@@ -25,12 +25,9 @@ const (
 	reasonFailed      = "RemoteClusterFailed"
 )
 
-// The reasons of the problem of one Kubernetes cluster whose API server does not answer the operator's requests. Source of the first one:
-// the proposal of stretch clusters for Strimzi.
-const (
-	ConnectivityError  = "ConnectivityError"
-	RemoteUnauthorized = "RemoteUnauthorized"
-)
+// ConnectivityError is the reason of the problem of one Kubernetes cluster whose API server does not answer the operator's requests, or
+// rejects its credentials. Source: the proposal of stretch clusters for Strimzi.
+const ConnectivityError = "ConnectivityError"
 
 // Stretch is the observed state of the Kubernetes clusters of a Kafka.
 type Stretch struct {
@@ -57,7 +54,7 @@ type Cluster struct {
 
 // answers reports whether the API server responds; if there is a problem, it is another one.
 func (c Cluster) answers() bool {
-	return c.Problem == nil || !slices.Contains([]string{ConnectivityError, RemoteUnauthorized}, c.Problem.Reason)
+	return c.Problem == nil || c.Problem.Reason != ConnectivityError
 }
 
 // ordered returns the clusters, the central one first.

@@ -21,8 +21,6 @@ func TestWhyAStretchedKafkaIsDegraded(t *testing.T) {
 	}{
 		"nobody answers": {[]Cluster{cluster("east", "ConnectivityError")},
 			v1.Condition{Reason: "RemoteClusterUnreachable", Message: "In cluster 'east': x." + unknown}},
-		"credentials are rejected": {[]Cluster{cluster("east", "RemoteUnauthorized")},
-			v1.Condition{Reason: "RemoteClusterUnreachable", Message: "In cluster 'east': x." + unknown}},
 		"a request fails": {[]Cluster{cluster("east", "ClusterFailed")},
 			v1.Condition{Reason: "RemoteClusterFailed", Message: "In cluster 'east': x." + stays}},
 		"a right is missing": {[]Cluster{cluster("east", "RemoteForbidden")},
