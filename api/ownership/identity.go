@@ -53,7 +53,8 @@ type Owner struct {
 const managerPrefix = "strimzi-cluster-operator/"
 
 // FieldManager is the name under which the owner applies, at most 72 of the 128 bytes that the API server takes. It differs between epochs,
-// so that the API server refuses a former holder.
+// so that managedFields show which holder wrote, also where marks are lost. The API server refuses no former holder because of it: objects
+// that exist are applied with force.
 func (o Owner) FieldManager() string {
 	return managerPrefix + o.ID + "/" + strconv.FormatInt(o.Epoch, 10)
 }
