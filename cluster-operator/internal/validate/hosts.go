@@ -28,17 +28,30 @@ func (f *findings) hostNames(l v1.Listener) {
 			check("bootstrap.alternativeNames", strings.ReplaceAll(name, "*", "0"))
 		}
 	}
+	advertised := func(field, host string) {
+		check(field, host)
+		if isUnspecified(host) {
+			f.listener("ListenerHost", "listener %s has %s %q, which stands for all addresses of a machine, so that no client can connect to it: "+
+				"set the host or address at which clients reach the broker", l.Name, field, host)
+		}
+	}
 	check("hostTemplate", filled(c.HostTemplate))
-	check("advertisedHostTemplate", filled(c.AdvertisedHostTemplate))
+	advertised("advertisedHostTemplate", filled(c.AdvertisedHostTemplate))
 	for _, b := range c.Brokers {
 		check("brokers[].host", b.Host)
-		check("brokers[].advertisedHost", b.AdvertisedHost)
+		advertised("brokers[].advertisedHost", b.AdvertisedHost)
 	}
 }
 
 // filled is a template as it may be filled in.
 func filled(template string) string {
 	return strings.NewReplacer("{nodeId}", "0", "{nodePodName}", "pod").Replace(template)
+}
+
+// isUnspecified reports whether a host is 0.0.0.0 or ::, in any form. Kafka does not start if it is to advertise 0.0.0.0.
+func isUnspecified(host string) bool {
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.Unmap().IsUnspecified()
 }
 
 // isHost reports whether a text is a host: none, a name, an address without a zone, or what only the node looks up.

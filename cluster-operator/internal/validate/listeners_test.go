@@ -94,7 +94,16 @@ func TestWrongListenersToTheOutside(t *testing.T) {
 		return wrong{name: name, code: "ListenerRefused", changes: listening("{name: a, port: 9094, tls: true, " + listener + "}"),
 			message: badListener("Kubernetes would refuse the Services of listener a: " + message)}
 	}
+	advertised := func(name, field, host, configuration string) wrong {
+		return wrong{name: name, code: "ListenerHost", changes: listening("{name: a, port: 9094, type: nodeport, tls: false, configuration: {" +
+			configuration + "}}"), message: badListener("listener a has " + field + ` "` + host + `", which stands for all addresses of a ` +
+			"machine, so that no client can connect to it: set the host or address at which clients reach the broker")}
+	}
 	expectErrors(t, []wrong{
+		advertised("all IPv4 addresses of a broker", "brokers[].advertisedHost", "0.0.0.0", `brokers: [{broker: 0, advertisedHost: 0.0.0.0}]`),
+		advertised("all IPv6 addresses of a broker", "brokers[].advertisedHost", "::", `brokers: [{broker: 0, advertisedHost: "::"}]`),
+		advertised("all IPv6 addresses, in brackets", "brokers[].advertisedHost", "[::]", `brokers: [{broker: 0, advertisedHost: "[::]"}]`),
+		advertised("all IPv4 addresses of each broker", "advertisedHostTemplate", "0.0.0.0", `advertisedHostTemplate: 0.0.0.0`),
 		refused("node port", `type: nodeport, configuration: {bootstrap: {nodePort: 70000}}`,
 			`bootstrap.nodePort: Invalid value: 70000: must be between 1 and 65535, inclusive`),
 		refused("node port of a broker", `type: nodeport, configuration: {brokers: [{broker: 1, nodePort: -1}]}`,
