@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
@@ -114,8 +115,8 @@ func (h *history) violation(play func()) (found string) {
 	return ""
 }
 
-// TestHistoriesFindPlantedFaults checks that the rules for volumes and versions find planted faults. The operator reads wrong data; the
-// rules compare with the true state.
+// TestHistoriesFindPlantedFaults checks that the rules for volumes, versions and keys find planted faults. The operator reads wrong data;
+// the rules compare with the true state.
 func TestHistoriesFindPlantedFaults(t *testing.T) {
 	const histories, steps = 400, 50
 	for fault, c := range map[string]struct {
@@ -132,6 +133,7 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		"nodes seem to run with their configuration": {89, func(h *history) { h.r.Cache = credulous{h.r.Cache, h} }},
 		"pods are not seen":                          {3, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
 		"former brokers are not put on hold":         {33, func(h *history) { h.r.Live = withoutHolds(h) }},
+		"a new key of the clients CA seems wanted":   {1, func(h *history) { h.r.Cache = insistent{h.r.Cache} }},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
@@ -185,6 +187,22 @@ func (l lying) Inspect(ctx context.Context, to Connection) (Found, error) {
 		found.MetadataVersion = metadataOf["4.2.0"]
 	}
 	return found, err
+}
+
+// insistent is a cache in which a user requests a new key of the clients CA.
+type insistent struct{ client.Reader }
+
+func (i insistent) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := i.Reader.List(ctx, list, opts...)
+	if secrets, is := list.(*corev1.SecretList); is {
+		for n, s := range secrets.Items {
+			if s.Name == kafkaKey.Name+"-clients-ca" {
+				secrets.Items[n] = *s.DeepCopy()
+				secrets.Items[n].Annotations = with(s.Annotations, v1.AnnotationForceReplace, "true")
+			}
+		}
+	}
+	return err
 }
 
 // withoutPods is a cache that holds no pods.
