@@ -36,7 +36,7 @@ const (
 const residentAim = 150
 
 // rollerMemory measures the roller's Deployment at 1,000 brokers: their pods and pod sets on a real API server, their topics in an embedded
-// Kafka. The roller restarts nothing, because an embedded Kafka reports no quorum, but reads everything at each look.
+// Kafka. The roller restarts nothing, because no pod is outdated, but reads everything at each look.
 func (w *world) rollerMemory(ctx context.Context, r *Report) (err error) {
 	cluster, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: manyBrokers})
 	if err != nil {
