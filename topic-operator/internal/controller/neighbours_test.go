@@ -2,8 +2,10 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,9 +13,7 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
-	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 	kafkamemory "github.com/kafka-operators/kafka-operators/kafka/kafkatest/memory"
-	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/executor"
 	"github.com/kafka-operators/kafka-operators/topic-operator/internal/schedule"
 )
@@ -128,35 +128,56 @@ func TestAConfigurationThatKafkaDoesNotShowIsReported(t *testing.T) {
 	}
 }
 
-// throwing starts a Kafka 3.9 to 4.1 whose CreateTopicPolicy throws on some topics, and connects to it.
-func (w *world) throwing(on func(kafka.NewTopic) bool) (*kafkatest.Embedded, *saramakafka.Admin) {
-	w.t.Helper()
-	e, err := kafkatest.StartEmbedded(kafkatest.Options{PolicyThrows: on})
-	w.Expect(err).NotTo(HaveOccurred())
-	w.t.Cleanup(e.Close)
-	admin, err := saramakafka.New(kafka.Config{Bootstrap: e.Bootstrap()})
-	w.Expect(err).NotTo(HaveOccurred())
-	w.t.Cleanup(admin.Close)
-	return e, admin
+// throwing is a client of a Kafka 3.9 to 4.1 whose CreateTopicPolicy throws on some topics. Kafka asks it about no topic that it rejects
+// anyway. How saramakafka tells these topics from the others of a request is tested there.
+type throwing struct {
+	*kafkamemory.Client
+	on    func(kafka.NewTopic) bool
+	asked atomic.Int32
+}
+
+func (u *throwing) CreateTopics(ctx context.Context, topics []kafka.NewTopic, validateOnly bool) (map[string]kafka.CreateResult, error) {
+	u.asked.Add(1)
+	valid, err := u.Client.CreateTopics(ctx, topics, true)
+	if err != nil {
+		return nil, err
+	}
+	results := map[string]kafka.CreateResult{}
+	var others []kafka.NewTopic
+	for _, topic := range topics {
+		if valid[topic.Name].Err == nil && u.on(topic) {
+			results[topic.Name] = kafka.CreateResult{Err: kafka.NewError(kafka.CodeUnknownServer, "the policy threw")}
+		} else {
+			others = append(others, topic)
+		}
+	}
+	created, err := u.Client.CreateTopics(ctx, others, validateOnly)
+	maps.Copy(results, created)
+	return results, err
+}
+
+// throws returns a client of a new Kafka whose CreateTopicPolicy throws on some topics.
+func throws(on func(kafka.NewTopic) bool) *throwing {
+	return &throwing{Client: kafkamemory.New(kafkamemory.Options{}).Client("User:operator", nil), on: on}
 }
 
 // The CreateTopicPolicy reads a setting that one topic does not have.
 func TestATopicOnWhichAPolicyThrowsHarmsOnlyItself(t *testing.T) {
 	w := newWorld(t)
-	e, admin := w.throwing(func(t kafka.NewTopic) bool { return t.Configs["retention.ms"] == nil })
-	w.batched(admin, time.Minute)
+	client := throws(func(t kafka.NewTopic) bool { return t.Configs["retention.ms"] == nil })
+	w.batched(client, time.Minute)
 	w.create("bad")
 	w.create("good", config("retention.ms", `1000`))
 	w.together("bad", "good")
 	w.Expect(w.get("good")).To(beReady())
 	w.Expect(w.get("bad")).To(haveCondition(HavePrefix("Ready=False KafkaError: UnknownServerException: ")))
 
-	w.batched(admin, time.Millisecond)
-	sent := e.Inject(kafkatest.Fault{Requests: []string{"CreateTopics"}})
+	w.batched(client, time.Millisecond)
+	before := client.asked.Load()
 	slot := schedule.Next("UnknownServerException", interval, w.clock.now())
-	for n := range 5 {
+	for n := range int32(5) {
 		w.Expect(w.pass("bad").RequeueAfter).To(Equal(slot), "each attempt may cost Kafka an election")
-		w.Expect(sent.Hits()).To(Equal(n + 1))
+		w.Expect(client.asked.Load() - before).To(Equal(n + 1))
 	}
 }
 
@@ -164,15 +185,15 @@ func TestATopicOnWhichAPolicyThrowsHarmsOnlyItself(t *testing.T) {
 // policy.
 func TestAPolicyThatThrowsHoldsUpNoDeletion(t *testing.T) {
 	w := newWorld(t)
-	throws := false
-	_, admin := w.throwing(func(kafka.NewTopic) bool { return throws })
-	w.batched(admin, time.Millisecond)
+	begun := false
+	client := throws(func(kafka.NewTopic) bool { return begun })
+	w.batched(client, time.Millisecond)
 	w.ready("a")
 	id, err := kafka.ParseTopicID(w.get("a").Status.TopicID)
 	w.Expect(err).NotTo(HaveOccurred())
-	_, err = admin.DeleteTopics(t.Context(), []kafka.TopicID{id})
+	_, err = client.DeleteTopics(t.Context(), []kafka.TopicID{id})
 	w.Expect(err).NotTo(HaveOccurred())
-	throws = true
+	begun = true
 	w.restart()
 	w.delete("a")
 	w.pass("a")
