@@ -89,7 +89,8 @@ func (p *pass) claims(nodePort int32) bool {
 func (s *site) routes(host string, other *networkingv1.Ingress) bool {
 	return slices.ContainsFunc(s.entrances, func(o model.Object) bool {
 		ingress, is := o.(*networkingv1.Ingress)
-		return is && sameClass(ingress, other) && slices.ContainsFunc(ingress.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.Host == host })
+		return is && sameClass(ingress, other) &&
+			slices.ContainsFunc(ingress.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.Host == host })
 	})
 }
 
