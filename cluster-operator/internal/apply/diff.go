@@ -188,6 +188,9 @@ func isZero(v any) bool {
 
 // toUnstructured returns an object as JSON has it, without what only the API server writes.
 func toUnstructured(o client.Object) (*unstructured.Unstructured, error) {
+	if u, is := o.(*unstructured.Unstructured); is {
+		o = u.DeepCopy() // the converter does not copy it
+	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
 		return nil, err

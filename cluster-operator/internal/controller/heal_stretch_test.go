@@ -23,6 +23,7 @@ func TestDriftElsewhereIsHealedByWatches(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
 	w.Expect(w.r.Interval).To(BeNumerically(">", 2*watchPatience), "it is no timer that heals")
+	leftover += unfinished()
 	w.connect(w.r.Reconcile, func(mgr manager.Manager, c controller.Controller, set *clusters.Set) error {
 		return w.r.WatchClusters(mgr, c, set, nil)
 	})
@@ -79,7 +80,7 @@ func (w *stretchedWorld) objectsIn(id string) map[facts.Key]client.Object {
 // driftsIn changes an object, or deletes it, waits until the operator has repaired it, and returns how long that took.
 func (w *stretchedWorld) driftsIn(id string, key facts.Key, do func(client.Object)) time.Duration {
 	w.t.Helper()
-	w.Eventually(func() float64 { return gauge("workqueue_depth") + gauge("controller_runtime_active_workers") }).Should(BeZero())
+	w.Eventually(unfinished).Should(BeZero())
 	before := w.objectsIn(id)[key]
 	at, o := w.members[id], copied(before)
 	if do == nil {

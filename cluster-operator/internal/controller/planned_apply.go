@@ -87,9 +87,9 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 		refused[*class] = append(refused[*class], key.Name)
 	}
 	// Which pods are of before is known once nodes are rendered: until then, it loses nothing that leads to any.
-	keeps := p.keepPlanned(wanted, live, p.podsOfNodes())
+	keeps := p.keepPlanned(wanted, live, p.podsOfNodes)
 	outcome, err := p.applyOver(ctx, s, keeps, live)
-	for live == nil && dropNodePorts(wanted, err) {
+	for live == nil && p.dropNodePorts(wanted, err) {
 		p.Events.Warning(p.kafka, "NodePortTaken", "Apply", fmt.Sprintf("In cluster '%s': Service %s can't get a node port again that a node "+
 			"advertises, and gets another one: %v", p.clusterID(s.cluster), key.Name, err))
 		outcome, err = p.applyOver(ctx, s, wanted, nil)
@@ -104,9 +104,9 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 	return live, err
 }
 
-// dropNodePorts takes from a Service that could not be made the node ports for which the API server refused it, and reports whether there
-// were some. They lead to somebody else now: with other ones, its node can be reached again.
-func dropNodePorts(wanted *unstructured.Unstructured, err error) bool {
+// dropNodePorts takes from a Service that could not be made the node ports that a node advertises and for which the API server refused it,
+// and reports whether there were some. They lead to somebody else now: with other ones, its node can be reached again.
+func (p *pass) dropNodePorts(wanted *unstructured.Unstructured, err error) bool {
 	refused, is := errors.AsType[*apierrors.StatusError](err)
 	ports, found, _ := unstructured.NestedSlice(wanted.Object, "spec", "ports")
 	if !is || !found || !apierrors.IsInvalid(err) || refused.ErrStatus.Details == nil {
@@ -116,13 +116,26 @@ func dropNodePorts(wanted *unstructured.Unstructured, err error) bool {
 	for _, cause := range refused.ErrStatus.Details.Causes {
 		for i := range ports {
 			port, ok := ports[i].(map[string]any)
-			if ok && port["nodePort"] != nil && cause.Field == fmt.Sprintf("spec.ports[%d].nodePort", i) {
+			number, _ := port["nodePort"].(int64)
+			if ok && cause.Field == fmt.Sprintf("spec.ports[%d].nodePort", i) && p.hasAddress(int32(number)) {
 				delete(port, "nodePort")
 				dropped = true
 			}
 		}
 	}
 	return dropped && unstructured.SetNestedSlice(wanted.Object, ports, "spec", "ports") == nil
+}
+
+// hasAddress reports whether a node has an address with that port for other nodes.
+func (p *pass) hasAddress(port int32) bool {
+	for _, endpoints := range p.record.Peers {
+		for _, at := range endpoints {
+			if port != 0 && at.Port == port {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // onlyOfObject reports whether an error is an API server's answer about one object, which says nothing about other objects: neither is the

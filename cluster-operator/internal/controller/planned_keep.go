@@ -22,13 +22,13 @@ type keptService struct {
 }
 
 // keepPlanned returns a planned object with what it had that clients may still reach these pods by: ports of a Service.
-func (p *pass) keepPlanned(wanted *unstructured.Unstructured, live client.Object, pods []*corev1.Pod) client.Object {
+func (p *pass) keepPlanned(wanted *unstructured.Unstructured, live client.Object, pods func() []*corev1.Pod) client.Object {
 	planned, before := asService(wanted), asService(live)
 	if planned == nil || before == nil || !losesPorts(planned, before) {
 		return wanted
 	}
 	kept := planned.DeepCopy()
-	model.KeepServing(kept, before, pods, func(int32) bool { return false }, p.claims)
+	model.KeepServing(kept, before, pods(), func(int32) bool { return false }, p.claims)
 	if equality.Semantic.DeepEqual(kept, planned) {
 		return wanted
 	}
@@ -37,8 +37,10 @@ func (p *pass) keepPlanned(wanted *unstructured.Unstructured, live client.Object
 
 // podsOfNodes returns a pod of each node: the one that runs, else the one that is created next.
 func (p *pass) podsOfNodes() (pods []*corev1.Pod) {
+	seen := map[string]bool{}
 	for _, pod := range p.nodePods() { // those that run come first
-		if !slices.ContainsFunc(pods, func(other *corev1.Pod) bool { return other.Name == pod.Name }) {
+		if !seen[pod.Name] {
+			seen[pod.Name] = true
 			pods = append(pods, pod)
 		}
 	}
@@ -62,8 +64,9 @@ func keepPlannedClass(wanted *unstructured.Unstructured, live client.Object) (re
 
 // dropKept takes from planned Services what was kept while it was not known which pods are of before, and no such pod needs.
 func (p *pass) dropKept(ctx context.Context, s *site) error {
+	lingering := func() []*corev1.Pod { return s.lingering }
 	for _, service := range s.keptServices {
-		_, err := p.applyOver(ctx, s, p.keepPlanned(service.planned, service.live, s.lingering), service.live)
+		_, err := p.applyOver(ctx, s, p.keepPlanned(service.planned, service.live, lingering), service.live)
 		if onlyOfObject(err) {
 			p.warnOfRefused(p.clusterID(s.cluster), facts.KeyOf(service.planned), err)
 		} else if err != nil {
