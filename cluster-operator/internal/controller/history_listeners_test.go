@@ -158,7 +158,7 @@ func TestRandomHistoriesOfListeners(t *testing.T) {
 
 // TestRandomHistoriesOfListenersOfStretchedKafkas plays a few histories; PROVE=full plays many.
 func TestRandomHistoriesOfListenersOfStretchedKafkas(t *testing.T) {
-	proveHistories(t, "random histories of listeners of stretched Kafkas", 6, 200, 50, func(t *testing.T, seed int64, steps int) {
+	proveHistories(t, "random histories of listeners of stretched Kafkas", 4, 200, 50, func(t *testing.T, seed int64, steps int) {
 		settings := map[string]string{nodeport.SettingAddress + "central": "192.0.2.1"}
 		newStretchedListening(t, seed, nodeport.Name, nodeport.New, settings).play(steps)
 	})

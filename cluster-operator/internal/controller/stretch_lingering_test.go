@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"os"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -11,7 +13,7 @@ import (
 )
 
 // As in one Kubernetes cluster, clients reach a pod where its own configuration says until it is replaced, by what the network provider
-// planned; and what led there is gone then.
+// planned; and what led there is gone then. PROVE=full plays all edits with each provider.
 func TestARunningPodOfAStretchedKafkaStaysReachable(t *testing.T) {
 	first := v1.Listener{Name: "one", Port: 9095, Type: v1.ListenerInternal}
 	second := v1.Listener{Name: "two", Port: 9096, Type: v1.ListenerInternal}
@@ -32,6 +34,9 @@ func TestARunningPodOfAStretchedKafkaStaysReachable(t *testing.T) {
 			"the port of one goes to the other, and it goes": {{swap}},
 			"not an internal one any more":                   {{outside, second}},
 		} {
+			if provider == "loadbalancer" && !slices.Contains([]string{"port", "name and port", "one goes"}, name) && os.Getenv("PROVE") != "full" {
+				continue
+			}
 			t.Run(provider+", "+name, func(t *testing.T) {
 				w := newStretchedWorld(t)
 				if provider == "loadbalancer" {
