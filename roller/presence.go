@@ -23,8 +23,7 @@ func (a *Assessment) unreliableReplica(now time.Time, policy Policy) bool {
 // unreliableVoter reports whether a voter can't be relied on, although the leader of the quorum may still report it as caught up.
 func (a *Assessment) unreliableVoter(now time.Time, policy Policy) bool {
 	n := a.node
-	crashed := n.Recovery.Or(nil) != nil && now.Sub(n.ReadyChanged) < policy.Patience
-	crashed = crashed || !n.CrashesSince.IsZero()
+	crashed := n.Recovery.Or(nil) != nil && now.Sub(n.ReadyChanged) < policy.Patience || !n.CrashesSince.IsZero()
 	return crashed || a.Down || n.Terminating || !n.Instance.IsKnown() || !n.Ready.IsKnown() || a.stage.underWay() &&
 		a.stage != stageCatchingUp
 }

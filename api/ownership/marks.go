@@ -55,6 +55,11 @@ func Copy(o metav1.Object, kind string) bool {
 	return marked && (!strings.HasPrefix(self, kind+"/") || !strings.HasSuffix(self, "/"+o.GetName()))
 }
 
+// Remote reports whether an object was made in a Kubernetes cluster that was remote to its operator: it has the id of its owner.
+func Remote(o metav1.Object) bool {
+	return o.GetAnnotations()[MarkID] != "" || o.GetLabels()[MarkID] != ""
+}
+
 // Restored reports whether an object carries the mark of its own kind and name in another namespace, from which a backup restored it.
 func Restored(o metav1.Object, kind string) bool {
 	_, marked := o.GetAnnotations()[MarkSelf]

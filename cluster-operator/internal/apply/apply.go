@@ -203,7 +203,7 @@ func (a *Applier) survives(o client.Object) bool {
 		}
 		return a.ClusterID != "" && o.GetAnnotations()[model.AnnotationClusterID] == a.ClusterID
 	case *corev1.Secret:
-		return a.Owner == nil && !ofCentral(o) // keys of CAs stay in the home cluster
+		return a.Owner == nil && !ownership.Remote(o) // keys of CAs stay in the home cluster
 	}
 	return false
 }
@@ -378,7 +378,7 @@ func (a *Applier) advice(wanted *unstructured.Unstructured, live client.Object) 
 	case a.Owner != nil && a.UID != "" && a.decide(live) == ownership.TakeOver:
 		return fmt.Sprintf("If it is what a former object of this Kafka left, give it an owner reference to ConfigMap %s with uid %s, "+
 			"and so the other objects there that lack one, but no volume. Otherwise, %s", model.AnchorName(a.Kafka), a.UID, otherwise)
-	case a.Owner == nil && ofCentral(live):
+	case a.Owner == nil && ownership.Remote(live):
 		return "Nodes of a Kafka of this name that has another central cluster may need it: " + otherwise
 	case a.Owner == nil && len(live.GetOwnerReferences()) == 0 && live.GetLabels()[v1.LabelCluster] == a.Kafka &&
 		!ownership.Copy(live, wanted.GetKind()):

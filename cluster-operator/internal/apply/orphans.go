@@ -16,7 +16,7 @@ import (
 // another central cluster, which may run. Volumes have a rule of their own, and ConfigMaps other than those of nodes never had an owner.
 func Orphaned(o client.Object, kind, kafka string) bool {
 	labels := o.GetLabels()
-	if ofCentral(o) {
+	if ownership.Remote(o) {
 		return false
 	}
 	switch o.(type) {
@@ -29,11 +29,6 @@ func Orphaned(o client.Object, kind, kafka string) bool {
 	}
 	return len(o.GetOwnerReferences()) == 0 && labels[v1.LabelCluster] == kafka && labels[core.LabelManagedBy] == model.ManagedBy &&
 		ownership.Original(o, kind)
-}
-
-// ofCentral reports whether an object was made in a Kubernetes cluster that was remote to its operator.
-func ofCentral(o client.Object) bool {
-	return o.GetAnnotations()[ownership.MarkID] != "" || o.GetLabels()[ownership.MarkID] != ""
 }
 
 // orphaned reports whether an object is what an earlier object of this Kafka left. The ConfigMap of a node names the Kafka cluster, and is

@@ -25,8 +25,7 @@ func (p *pass) existing() []topology.Node {
 	})
 }
 
-// known returns the nodes that this Kafka surely made, not an earlier one: those that StrimziPodSets list, and those of Kubernetes clusters
-// that are away.
+// known returns the nodes that StrimziPodSets list, those without an owner among them, and those of Kubernetes clusters that are away.
 func (p *pass) known() []topology.Node {
 	var nodes []topology.Node
 	for _, l := range p.listed {

@@ -111,7 +111,8 @@ type Result struct {
 const (
 	// ReasonUnknown: a Secret could not be read. Trying again helps.
 	ReasonUnknown = "SecretUnknown"
-	// ReasonCAKeyLost: the key of a CA is missing or unreadable, and certificates depend on it.
+	// ReasonCAKeyLost: the key of a CA is missing or unreadable, and certificates depend on it, or pods run with a later key than all
+	// Secrets have.
 	ReasonCAKeyLost = "CAKeyLost"
 	// ReasonCAKeyMismatch: the key and the certificate of a CA do not belong together.
 	ReasonCAKeyMismatch = "CAKeyMismatch"

@@ -28,7 +28,7 @@ func ours(in *Input, secret *corev1.Secret) error {
 				"annotation",
 			in.Namespace, secret.Name, secret.Annotations[ownership.MarkSelf], ownership.MarkSelf)}
 	}
-	if secret.Annotations[ownership.MarkID] != "" || secret.Labels[ownership.MarkID] != "" {
+	if ownership.Remote(secret) {
 		return &Error{Reason: ReasonForeign, Message: fmt.Sprintf(
 			"Secret %s/%s belongs to a Kafka with another central cluster, according to its %s: choose another name for this Kafka or for its "+
 				"KafkaNodePool",
