@@ -48,6 +48,8 @@ type pass struct {
 	input    model.Input
 	// empty are the PersistentVolumeClaims of volumes that are to go and have neither replicas nor a metadata log, by name.
 	empty map[string]bool
+	// taken are those that this pass takes from their nodes, by name.
+	taken map[string]bool
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.
@@ -132,6 +134,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"render nodes", p.render, true},
 		{"certificates", p.certificates, false},
 		{"services of nodes", p.changeServices, true},
+		{"note empty volumes", p.noteEmpty, true},
 		{"nodes", p.nodes, true},
 		{"mark removed volumes", p.markRemoved, false},
 		{"placement", p.warnOfWaiting, false},

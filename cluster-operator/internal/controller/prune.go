@@ -90,6 +90,12 @@ func (p *pass) planRemoval(ctx context.Context) removal.Plan {
 		}
 		plan = removal.Decide(in)
 	}
+	for _, kept := range plan.Kept {
+		if kept.Why == removal.CameBack {
+			p.warn("VolumesKept", fmt.Sprintf("PersistentVolumeClaim %s is not deleted: %s. Delete it if nobody needs its data",
+				kept.Name, kept.Why))
+		}
+	}
 	return plan
 }
 
@@ -133,7 +139,8 @@ func (p *pass) removalObject(s *site, key facts.Key, o client.Object) removal.Ob
 	case *corev1.PersistentVolumeClaim:
 		id, _ := core.NodeID(key.Name)
 		object.Claim = removal.Claim{Pod: p.podOf(o), Node: id, Deletable: o.Annotations[v1.AnnotationDeleteClaim] == "true",
-			KeptByPool: p.keepsClaim(o), Terminating: o.DeletionTimestamp != nil}
+			KeptByPool: p.keepsClaim(o), Terminating: o.DeletionTimestamp != nil,
+			Empty: isEmpty(o)}
 	case *core.StrimziPodSet:
 		for _, l := range p.listed {
 			if l.Node.Cluster == s.cluster && l.Set.Name == key.Name {

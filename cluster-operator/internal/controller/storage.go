@@ -37,7 +37,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		return unknownPool(p.noSpec[0])
 	}
 	sizes := p.claimSizes()
-	p.empty = map[string]bool{}
+	p.empty, p.taken = map[string]bool{}, map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		if err := p.acceptStorageOf(ctx, p.input.Pools[name], sizes[name]); err != nil {
 			return err
@@ -75,13 +75,24 @@ func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, size
 				"As a result, all storage changes will be ignored. Not allowed: %s", pool.Namespace, pool.Name, strings.Join(refused, "; "))})
 	} else if stay := p.volumesInUse(ctx, pool, before); len(stay) > 0 {
 		accepted = model.KeepVolumes(before, accepted, stay, controllers)
+		p.take(pool, model.RemovedVolumes(before, accepted))
 	} else {
+		p.take(pool, model.RemovedVolumes(before, pool.Spec.Storage))
 		return nil // the change is accepted
 	}
 	kept := pool.DeepCopy()
 	kept.Spec.Storage = accepted
 	p.input.Pools[pool.Name] = kept
 	return nil
+}
+
+// take notes which claims lose their nodes, as volumes are removed from a pool.
+func (p *pass) take(pool *v1.KafkaNodePool, removed []int32) {
+	for _, volume := range removed {
+		for _, l := range p.nodesOf(pool.Name) {
+			p.taken[model.ClaimOf(volume, l.Pod.Name)] = true
+		}
+	}
 }
 
 // claimSizes returns the sizes that PersistentVolumeClaims ask for, by the pool of their node and by name.

@@ -157,7 +157,7 @@ func (p *pass) markRemoved(ctx context.Context) error {
 				removed = !mounts(pod, claim.Name) &&
 					len(model.Unmounted(name, nil, []string{claim.Name}, p.input.Pools[pool].Spec.Storage)) > 0
 			}
-			if err := p.mark(ctx, s, claim, removed); err != nil {
+			if err := p.mark(ctx, s, claim, model.AnnotationRemoved, removed); err != nil {
 				return err
 			}
 		}
@@ -165,16 +165,44 @@ func (p *pass) markRemoved(ctx context.Context) error {
 	})
 }
 
-// mark notes on a claim whether its volume was removed.
-func (p *pass) mark(ctx context.Context, s *site, claim *corev1.PersistentVolumeClaim, removed bool) error {
-	if isRemoved(claim) == removed || claim.DeletionTimestamp != nil {
+// noteEmpty notes on claims that their volumes were empty when they were taken from their nodes, before StrimziPodSets say so. Beside its
+// node, only such a volume may be deleted: that of a node that left may have got a replica while the node stopped, and the node may come
+// back without it. The note goes before a pod mounts the volume again.
+func (p *pass) noteEmpty(ctx context.Context) error {
+	listed, wanted := map[string]*corev1.Pod{}, p.wantedPods()
+	for _, l := range p.listed {
+		listed[l.Pod.Name] = l.Pod
+	}
+	return p.each(func(s *site) error {
+		for _, name := range s.claims {
+			claim := s.facts.Claim(name)
+			pod, pool := p.podOf(claim), p.input.Pools[claim.Labels[core.LabelPoolName]]
+			empty := isEmpty(claim)
+			switch {
+			case wanted[pod] && pool == nil:
+			case wanted[pod]:
+				empty = (empty || p.taken[name]) && len(model.Unmounted(pod, nil, []string{name}, pool.Spec.Storage)) > 0
+			case listed[pod] != nil && mounts(listed[pod], name):
+				empty = false
+			}
+			if err := p.mark(ctx, s, claim, model.AnnotationEmpty, empty); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mark sets an annotation of a claim to "true", or removes it.
+func (p *pass) mark(ctx context.Context, s *site, claim *corev1.PersistentVolumeClaim, annotation string, is bool) error {
+	if v1.IsTrue(claim.Annotations, annotation) == is || claim.DeletionTimestamp != nil {
 		return nil
 	}
 	changed := claim.DeepCopy()
-	if removed {
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, model.AnnotationRemoved, "true")
+	if is {
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, annotation, "true")
 	} else {
-		delete(changed.Annotations, model.AnnotationRemoved)
+		delete(changed.Annotations, annotation)
 	}
 	key := facts.Key{Kind: "PersistentVolumeClaim", Name: claim.Name}
 	if err := s.patch(ctx, key, claim, changed); err != nil {
@@ -189,6 +217,10 @@ func isRemoved(claim *corev1.PersistentVolumeClaim) bool {
 	return v1.IsTrue(claim.Annotations, model.AnnotationRemoved)
 }
 
+func isEmpty(claim *corev1.PersistentVolumeClaim) bool {
+	return v1.IsTrue(claim.Annotations, model.AnnotationEmpty)
+}
+
 // findNeeded returns the names of the claims of volumes that were not removed.
 func (s *site) findNeeded() []string {
 	return slices.DeleteFunc(slices.Clone(s.claims), func(name string) bool { return isRemoved(s.facts.Claim(name)) })
@@ -200,9 +232,17 @@ func (p *pass) volumes(s *site) []topology.Volume {
 	for _, name := range s.needed {
 		needed[p.podOf(s.facts.Claim(name))] = true
 	}
+	left := slices.DeleteFunc(slices.Clone(s.claims), func(name string) bool {
+		claim := s.facts.Claim(name)
+		return !isRemoved(claim) || isEmpty(claim)
+	})
 	all := s.facts.Volumes(p.kafka.Name)
 	for i, v := range all {
-		all[i].Removed = !needed[p.podName(topology.Node{ID: v.Node, Pool: v.Pool})]
+		pod := p.podName(topology.Node{ID: v.Node, Pool: v.Pool})
+		all[i].Removed = !needed[pod]
+		if pool := p.input.Pools[v.Pool]; pool != nil {
+			all[i].Unmounted = len(model.Unmounted(pod, nil, left, pool.Spec.Storage)) > 0
+		}
 	}
 	return all
 }

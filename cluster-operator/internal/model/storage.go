@@ -20,6 +20,9 @@ const AnnotationClusterID = "kafka-operators.io/cluster-id"
 // node left. A recreated Kafka object may leave such a claim unused.
 const AnnotationRemoved = "kafka-operators.io/removed"
 
+// AnnotationEmpty is "true" on the PersistentVolumeClaim of a volume that was found empty when it was taken from its node.
+const AnnotationEmpty = "kafka-operators.io/empty"
+
 // volume is one data volume of each node of a pool.
 type volume struct {
 	v1.StorageVolume

@@ -20,7 +20,7 @@ type situation struct {
 	mounted mounted
 	answer  *Answer
 
-	away, planned, replacing, serves, topicOperator, cordons, forced, neverRan bool
+	away, planned, replacing, serves, topicOperator, cordons, forced, neverRan, emptied bool
 }
 
 type node int
@@ -54,7 +54,8 @@ func (s situation) input() Input {
 	o := Object{Ref: Ref{Kind: s.kind, Name: "c-p-1"}, Wanted: s.wanted, Own: s.own, Serves: s.serves, Holds: s.holds, Lists: s.lists}
 	if s.kind == "PersistentVolumeClaim" {
 		o.Name = "data-c-p-1"
-		o.Claim = Claim{Pod: "c-p-1", Node: 1, Deletable: s.deletable, KeptByPool: s.keptByPool, Terminating: s.terminating}
+		o.Claim = Claim{Pod: "c-p-1", Node: 1, Deletable: s.deletable, KeptByPool: s.keptByPool, Terminating: s.terminating,
+			Empty: s.emptied}
 	}
 	in.Objects = []Object{o}
 	if s.node.wanted() {
@@ -125,6 +126,8 @@ func (s situation) brokenByVolume() string {
 		return "a volume of a node stays until the node runs without it"
 	case s.node.wanted() && !s.cordons:
 		return "a volume that may get replicas stays"
+	case s.node.wanted() && !s.emptied && !s.forced && !s.neverRan:
+		return "a volume that may have data stays"
 	case !s.node.wanted() && !empty && !s.forced && !s.neverRan:
 		return "a volume with data stays"
 	}
@@ -167,7 +170,7 @@ func situations(do func(situation) bool) {
 		switch s.kind {
 		case "PersistentVolumeClaim":
 			s.deletable, s.keptByPool, s.terminating, s.mounted = is(), is(), is(), mounted(choose(int(mounts)))
-			s.answer, s.cordons, s.forced, s.neverRan = answers[choose(len(answers))], is(), is(), is()
+			s.answer, s.cordons, s.forced, s.neverRan, s.emptied = answers[choose(len(answers))], is(), is(), is(), is()
 		case "Secret":
 			s.holds, s.topicOperator = Content(choose(3)), is()
 		case "StrimziPodSet":

@@ -50,6 +50,8 @@ type Claim struct {
 	Deletable, KeptByPool bool
 	// Terminating reports that the claim is being deleted.
 	Terminating bool
+	// Empty reports that the volume was empty when it was taken from its node.
+	Empty bool
 }
 
 // Pod is a pod, and the claims that it mounts.
@@ -134,6 +136,9 @@ func Decide(in Input) Plan {
 
 // notAsked is why a volume stays that may go if brokers say so.
 const notAsked = "brokers were not asked yet which replicas its node has"
+
+// CameBack is why the volume stays of a node that left, and came back without it.
+const CameBack = "its node came back without it, and nobody knows what it holds"
 
 // whyKept returns why an object that is not wanted stays, "" if it is to go.
 func (in Input) whyKept(o Object) string {
@@ -234,11 +239,17 @@ func (in Input) whyUsed(claim Ref) string {
 	return ""
 }
 
-// whyFull returns why a volume has, or may have, replicas. That of a wanted node was empty when its node was made without it. A node that
-// left may have got a replica of a new topic after the last look at what it held and before it stopped.
+// whyFull returns why a volume has, or may have, replicas. A node that left may have got a replica of a new topic after the last look at
+// what it held and before it stopped. If it came back without the volume, Kafka does not know what the volume holds.
 func (in Input) whyFull(c Claim) string {
-	if in.Forced || in.NeverRan || in.wants(c.Pod) {
+	if in.Forced || in.NeverRan {
 		return ""
+	}
+	if in.wants(c.Pod) {
+		if c.Empty {
+			return ""
+		}
+		return CameBack
 	}
 	switch answer, asked := in.Answers[c.Node]; {
 	case asked && answer.WhyKept != "":

@@ -115,12 +115,14 @@ func TestARemovedVolumeStaysUntilItsNodeRunsWithoutIt(t *testing.T) {
 		"runs elsewhere":   {func(in *Input) { in.Running[1].Cluster = "b" }, "its node does not run without it yet"},
 		"may get replicas": {func(in *Input) { in.Cordons = false }, placed},
 		"is forced":        {func(in *Input) { in.Cordons, in.Forced = false, true }, placed},
+		"came back":        {func(in *Input) { in.Objects[0].Claim.Empty = false }, CameBack},
 	} {
 		t.Run("a node that "+name, func(t *testing.T) {
 			g := NewWithT(t)
 			in := leftovers()
 			in.Nodes, in.Running = append(in.Nodes, Node{Pod: "c-p-2", HasPool: true}), append(in.Running, Pod{Name: "c-p-2"})
 			in.Objects = []Object{*in.object("PersistentVolumeClaim")}
+			in.Objects[0].Claim.Empty = true
 			c.change(&in)
 			plan := Decide(in)
 			g.Expect(plan.Ask).To(BeEmpty())

@@ -57,6 +57,8 @@ type Volume struct {
 	Pool string
 	// Removed reports that the node left, so that nobody needs its volumes.
 	Removed bool `json:",omitempty"`
+	// Unmounted reports that the node left with a volume that its pool does not have any more. It may have data.
+	Unmounted bool `json:",omitempty"`
 }
 
 // Assign gives each pool its nodes. Ids that run, ids in a status, and ids whose volumes exist belong to their pool, in
@@ -65,7 +67,8 @@ type Volume struct {
 // It fails if two pools have the same id. Nothing may be changed then.
 func Assign(in Input) (Topology, error) {
 	in.Pools = slices.SortedFunc(slices.Values(in.Pools), func(a, b PoolSpec) int { return cmp.Compare(a.Name, b.Name) })
-	a := assignment{Input: in, owner: map[int32]string{}, running: map[int32]Node{}, removed: map[int32]bool{}}
+	a := assignment{Input: in, owner: map[int32]string{}, running: map[int32]Node{}, removed: map[int32]bool{},
+		unmounted: map[int32]bool{}}
 	if err := a.recordOwners(); err != nil {
 		return Topology{}, err
 	}
@@ -103,7 +106,9 @@ type assignment struct {
 	running map[int32]Node
 	// removed are the ids of nodes that left, and whose volumes exist.
 	removed map[int32]bool
-	result  Topology
+	// unmounted are the ids of nodes that left with volumes that their pools do not have any more.
+	unmounted map[int32]bool
+	result    Topology
 }
 
 // recordOwners records the pool of each id that is taken. It fails if two pools have the same id.
@@ -123,7 +128,7 @@ func (a *assignment) recordOwners() error {
 		}
 	}
 	for _, v := range a.Volumes {
-		a.removed[v.Node] = v.Removed
+		a.removed[v.Node], a.unmounted[v.Node] = v.Removed, v.Unmounted
 		owner, taken := a.owner[v.Node]
 		if !taken {
 			a.owner[v.Node] = v.Pool
@@ -268,7 +273,7 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 }
 
 // newID returns an id for one more node: the first free one that the user names, else one whose volumes the pool still has (first of nodes
-// that were not removed), else the smallest free one, and no voter's. While a Kubernetes cluster is away, it is unknown which ids are free.
+// that were not removed, and of none that would start without one of its volumes), else the smallest free one, and no voter's. While a Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
 	free := func(id int32) bool {
 		owner, owned := a.owner[id]
@@ -278,10 +283,11 @@ func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, foun
 	if id, found := next.first(free); found {
 		return id, true
 	}
+	again := func(id int32) bool { return !a.unmounted[id] && free(id) }
 	owned := slices.Sorted(maps.Keys(a.owner))
 	for _, removed := range []bool{false, true} {
 		for _, id := range owned {
-			if a.owner[id] == pool && a.removed[id] == removed && free(id) {
+			if a.owner[id] == pool && a.removed[id] == removed && again(id) {
 				return id, true
 			}
 		}
@@ -290,7 +296,7 @@ func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, foun
 		return 0, false
 	}
 	for id := int32(0); ; id++ {
-		if free(id) {
+		if again(id) {
 			return id, true
 		}
 	}

@@ -172,6 +172,16 @@ func TestIDs(t *testing.T) {
 			in:   Input{Pools: []PoolSpec{pool("a", 2)}, Volumes: append(volumes("a", 1, 2), Volume{Node: 0, Pool: "a", Removed: true})},
 			want: map[string][]int32{"a": {1, 2}},
 		},
+		"a node that would start without a volume does not come back": {
+			in: Input{Pools: []PoolSpec{pool("a", 3)}, Running: nodes("a", broker, 0, 1),
+				Volumes: []Volume{{Node: 2, Pool: "a", Removed: true, Unmounted: true}}},
+			want: map[string][]int32{"a": {0, 1, 3}},
+		},
+		"unless the user names it": {
+			in: Input{Pools: []PoolSpec{pool("a", 3).next("[2]")}, Running: nodes("a", broker, 0, 1),
+				Volumes: []Volume{{Node: 2, Pool: "a", Removed: true, Unmounted: true}}},
+			want: map[string][]int32{"a": {0, 1, 2}},
+		},
 		"an id with a volume of another pool is not free": {
 			in:   Input{Pools: []PoolSpec{pool("b", 2)}, Volumes: volumes("a", 0)},
 			want: map[string][]int32{"b": {1, 2}},
