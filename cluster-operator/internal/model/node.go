@@ -236,12 +236,15 @@ func hash(text string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// fluxLabels is the prefix of the labels by which Flux knows what it applied. By default, pods don't get them.
-const fluxLabels = "kustomize.toolkit.fluxcd.io/"
+// Prefixes of the labels by which Flux and Argo CD know what they applied. By default, pods don't get them.
+const (
+	fluxLabels = "kustomize.toolkit.fluxcd.io/"
+	argoLabels = "argocd.argoproj.io/"
+)
 
 // podInputs identifies what the user said about a node's pod. Nothing in it depends on the version or the settings of the operator. The
-// first is the one to note; the others are what earlier versions noted, for which the Kafka's labels, the metadata version and Flux's
-// labels counted.
+// first is the one to note; the others are what earlier versions noted, for which Argo CD's labels, the Kafka's labels, the metadata
+// version and Flux's labels counted.
 func (c *cluster) podInputs(n topology.Node, restartedAt string) []string {
 	var own map[string]string
 	if p := c.Pools[n.Pool]; p != nil {
@@ -249,9 +252,10 @@ func (c *cluster) podInputs(n topology.Node, restartedAt string) []string {
 	}
 	all := c.userLabels(c.Kafka.Labels, own)
 	return []string{
-		c.podInputsOf(n, restartedAt, withoutFlux(c.userLabels(own)), ""),
-		c.podInputsOf(n, restartedAt, withoutFlux(all), ""),
-		c.podInputsOf(n, restartedAt, withoutFlux(all), c.MetadataVersion),
+		c.podInputsOf(n, restartedAt, without(without(c.userLabels(own), fluxLabels), argoLabels), ""),
+		c.podInputsOf(n, restartedAt, without(c.userLabels(own), fluxLabels), ""),
+		c.podInputsOf(n, restartedAt, without(all, fluxLabels), ""),
+		c.podInputsOf(n, restartedAt, without(all, fluxLabels), c.MetadataVersion),
 		c.podInputsOf(n, restartedAt, all, c.MetadataVersion),
 	}
 }
@@ -406,9 +410,9 @@ func (c *cluster) userLabels(objects ...map[string]string) map[string]string {
 	return labels
 }
 
-func withoutFlux(labels map[string]string) map[string]string {
+func without(labels map[string]string, prefix string) map[string]string {
 	others := maps.Clone(labels)
-	maps.DeleteFunc(others, func(key, _ string) bool { return strings.HasPrefix(key, fluxLabels) })
+	maps.DeleteFunc(others, func(key, _ string) bool { return strings.HasPrefix(key, prefix) })
 	return others
 }
 

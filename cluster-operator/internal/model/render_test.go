@@ -410,6 +410,9 @@ func TestWhatOpensPendingUpdates(t *testing.T) {
 		in.Kafka.Labels = with(in.Kafka.Labels, "kustomize.toolkit.fluxcd.io/name", name)
 		in.Pools["brokers"].Labels = with(in.Pools["brokers"].Labels, "kustomize.toolkit.fluxcd.io/name", name)
 	}
+	argo := func(in *Input) {
+		in.Pools["brokers"].Labels = with(in.Pools["brokers"].Labels, "argocd.argoproj.io/instance", "a")
+	}
 	team := func(in *Input) { in.Kafka.Labels = with(in.Kafka.Labels, "team", "b") }
 	ofPools := func(in *Input) {
 		for _, p := range in.Pools {
@@ -424,20 +427,22 @@ func TestWhatOpensPendingUpdates(t *testing.T) {
 		opens bool
 	}{
 		"nothing": {edit: func(*Input) {}},
-		"nothing, after an upgrade from a version for which the Kafka's labels counted":   {edit: func(*Input) {}, noted: 1},
-		"nothing, after an upgrade from a version for which the metadata version counted": {edit: func(*Input) {}, noted: 2},
+		"nothing, after an upgrade from a version for which the Kafka's labels counted":   {edit: func(*Input) {}, noted: 2},
+		"nothing, after an upgrade from a version for which the metadata version counted": {edit: func(*Input) {}, noted: 3},
 		"nothing, after an upgrade from a version for which all labels counted": {before: func(in *Input) { flux(in, "a") },
-			edit: func(*Input) {}, noted: 3},
-		"Flux adopts the objects":                   {edit: func(in *Input) { flux(in, "a") }},
-		"Flux adopts the objects, after an upgrade": {edit: func(in *Input) { flux(in, "a") }, noted: 2},
+			edit: func(*Input) {}, noted: 4},
+		"Flux adopts the objects":                                                     {edit: func(in *Input) { flux(in, "a") }},
+		"Flux adopts the objects, after an upgrade":                                   {edit: func(in *Input) { flux(in, "a") }, noted: 3},
+		"nothing, after an upgrade from a version for which Argo CD's labels counted": {before: argo, edit: func(*Input) {}, noted: 1},
+		"Argo CD adopts the objects":                                                  {edit: argo},
 		"Flux moves the objects": {before: func(in *Input) { flux(in, "a") },
 			edit: func(in *Input) { flux(in, "b") }},
 		"the metadata version":                                  {edit: func(in *Input) { in.MetadataVersion = "4.2-IV1" }},
 		"a label of the Kafka":                                  {edit: team},
-		"the first label of the Kafka, after an upgrade":        {before: unlabelled, edit: team, noted: 1},
-		"a label of the Kafka that pods have, after an upgrade": {edit: team, noted: 1, opens: true},
+		"the first label of the Kafka, after an upgrade":        {before: unlabelled, edit: team, noted: 2},
+		"a label of the Kafka that pods have, after an upgrade": {edit: team, noted: 2, opens: true},
 		"a label of pools":                                      {edit: ofPools, opens: true},
-		"a label of pools, after an upgrade":                    {edit: ofPools, noted: 1, opens: true},
+		"a label of pools, after an upgrade":                    {edit: ofPools, noted: 2, opens: true},
 		"the version":                                           {edit: func(in *Input) { in.Version = "4.4.0" }, opens: true},
 		"nothing, and the user allows it":                       {edit: func(in *Input) { in.ApplyUpdates = true }, opens: true},
 	} {

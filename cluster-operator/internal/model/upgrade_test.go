@@ -34,5 +34,5 @@ func TestInputsAreThoseOfEarlierVersions(t *testing.T) {
 	// With labels of the Kafka, which pods had.
 	kafka.Labels = map[string]string{"team": "a", "kustomize.toolkit.fluxcd.io/name": "b"}
 	in.Pools["east"].Labels = map[string]string{"tier": "fast"}
-	NewWithT(t).Expect(c.podInputs(n, "")[1:]).To(Equal([]string{"c246ac5f36a982ca", "c246ac5f36a982ca", "3b5369bfa9316b33"}))
+	NewWithT(t).Expect(c.podInputs(n, "")[2:]).To(Equal([]string{"c246ac5f36a982ca", "c246ac5f36a982ca", "3b5369bfa9316b33"}))
 }

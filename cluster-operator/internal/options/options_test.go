@@ -56,6 +56,7 @@ func TestLabelsThatAreNotCopied(t *testing.T) {
 		}
 		o, err := parse(t, variables)
 		g.Expect(err).NotTo(HaveOccurred(), pattern)
+		g.Expect(o.ExcludedLabels("argocd.argoproj.io/instance")).To(Equal(pattern == ""))
 		for key, excluded := range map[string]bool{"app.kubernetes.io/name": true, "kustomize.toolkit.fluxcd.io/name": true, "team": false} {
 			g.Expect(o.ExcludedLabels(key)).To(Equal(excluded), "%s: %s", pattern, key)
 		}

@@ -83,8 +83,9 @@ func (o *Options) made() []settings.Setting {
 		{Env: "STRIMZI_OPERATOR_NAMESPACE_LABELS", DefaultDoc: "none", Parse: settings.Into(&o.OperatorLabels, settings.ParseSelector),
 			Doc: "The labels that select that namespace in NetworkPolicies, as comma-separated `key=value` pairs. Without it, they admit any " +
 				"namespace."},
-		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN", Default: `^(app\.kubernetes\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`,
-			Parse: settings.Into(&o.ExcludedLabels, pattern),
+		{Env: "STRIMZI_LABELS_EXCLUSION_PATTERN",
+			Default: `^(app\.kubernetes\.io/.*|argocd\.argoproj\.io/.*|kustomize\.toolkit\.fluxcd\.io.*)`,
+			Parse:   settings.Into(&o.ExcludedLabels, pattern),
 			Doc: "A regular expression (RE2): labels of Kafka and KafkaNodePool objects whose whole key it matches are not copied to the created " +
 				"objects."},
 		{Env: "KUBERNETES_SERVICE_DNS_DOMAIN", Default: "cluster.local", Parse: settings.Into(&o.DNSDomain, domain),
