@@ -32,6 +32,8 @@ func (m mute) DescribeCluster(context.Context) (kafka.Cluster, error) {
 
 func (mute) Close() {}
 
+func (mute) Reconfigure(kafka.Config) error { return nil }
+
 // answeringOne has the brokers of one Kafka answer; those of all others are asked as usual.
 type answeringOne struct {
 	*Clients

@@ -28,6 +28,8 @@ type reporting struct {
 
 func (*reporting) Close() {}
 
+func (*reporting) Reconfigure(kafka.Config) error { return nil }
+
 func (r *reporting) DescribeLogDirs(ctx context.Context, id int32) ([]kafka.LogDir, error) {
 	if dirs := r.dirs[id]; dirs != nil {
 		return dirs, nil

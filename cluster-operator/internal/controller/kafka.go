@@ -106,6 +106,7 @@ type Admin interface {
 	kafka.FeatureWriter
 	kafka.BrokerUnregisterer
 	kafka.LogDirReader
+	Reconfigure(kafka.Config) error
 	Close()
 }
 
@@ -124,20 +125,24 @@ type Clients struct {
 
 type openClient struct {
 	Admin
-	credentials [sha256.Size]byte
+	config [sha256.Size]byte
 }
 
-// admin returns the client of a Kafka, a new one if its credentials have changed.
+// admin returns the client of a Kafka, with its present addresses and credentials.
 func (c *Clients) admin(to Connection) (Admin, error) {
-	credentials := sha256.Sum256(append(append(append([]byte{}, to.Config.TLS.TrustedCertificates...), to.Config.TLS.Certificate...),
-		to.Config.TLS.Key...))
+	config := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q", to.Config.Bootstrap, to.Config.TLS.TrustedCertificates, to.Config.TLS.Certificate,
+		to.Config.TLS.Key))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if have, ok := c.open[to.Kafka]; ok {
-		if have.credentials == credentials {
+		if have.config == config {
 			return have.Admin, nil
 		}
-		have.Close()
+		if err := have.Reconfigure(to.Config); err != nil {
+			return nil, err
+		}
+		c.open[to.Kafka] = openClient{have.Admin, config}
+		return have.Admin, nil
 	}
 	admin, err := c.Connect(to.Config)
 	if err != nil {
@@ -146,7 +151,7 @@ func (c *Clients) admin(to Connection) (Admin, error) {
 	if c.open == nil {
 		c.open = map[types.NamespacedName]openClient{}
 	}
-	c.open[to.Kafka] = openClient{admin, credentials}
+	c.open[to.Kafka] = openClient{admin, config}
 	return admin, nil
 }
 

@@ -107,6 +107,8 @@ func (h hanging) DescribeCluster(context.Context) (kafka.Cluster, error) {
 
 func (hanging) Close() {}
 
+func (hanging) Reconfigure(kafka.Config) error { return nil }
+
 func (hanging) ListTopics(context.Context) ([]kafka.Topic, error) { return nil, nil }
 
 func (hanging) DescribeLogDirs(context.Context, int32) ([]kafka.LogDir, error) { return nil, nil }
