@@ -13,8 +13,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Broker 2 leaves, and a topic that is created while it stops has a replica on its volume 1. Then the pool loses volume 1, which is empty on
-// the brokers that stayed, and gets its third broker again.
+// Broker 2 leaves, and a topic that is created while it stops has a replica on its volume 1. Then the pool loses volume 1, which is empty
+// on the brokers that stayed, and gets its third broker again.
 func TestAVolumeOfANodeThatLeftKeepsItsReplica(t *testing.T) {
 	const claim, node = "data-1-my-cluster-brokers-2", "my-cluster-brokers-2"
 	for name, c := range map[string]struct {
@@ -53,8 +53,8 @@ func TestAVolumeOfANodeThatLeftKeepsItsReplica(t *testing.T) {
 			w.Expect(w.pods("brokers")).To(HaveLen(2))
 			w.brokers.replicas[2] = 1
 			delete(w.brokers.dirs, 2)
-			w.Expect(w.k8s.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: node}}, client.GracePeriodSeconds(0))).
-				To(Succeed())
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: node}}
+			w.Expect(w.k8s.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
 			w.reconcile()
 			w.Expect(w.conditions()).To(ContainElement(HaveField("Reason", "VolumesKept")))
 

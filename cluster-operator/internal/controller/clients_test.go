@@ -31,7 +31,8 @@ func TestAClientHasThePresentAddressesAndCredentials(t *testing.T) {
 		opened++
 		return &configured{config: config}, nil
 	}}
-	to := Connection{Kafka: types.NamespacedName{Namespace: "ns", Name: "my-cluster"}, Config: kafka.Config{Bootstrap: []string{"a:9091"}, TLS: &kafka.TLS{Certificate: []byte("1")}}}
+	to := Connection{Kafka: types.NamespacedName{Namespace: "ns", Name: "my-cluster"},
+		Config: kafka.Config{Bootstrap: []string{"a:9091"}, TLS: &kafka.TLS{Certificate: []byte("1")}}}
 	used := func() kafka.Config {
 		t.Helper()
 		admin, err := clients.admin(to)

@@ -273,21 +273,17 @@ func (a *assignment) mayJoin(spec PoolSpec, missing int) bool {
 }
 
 // newID returns an id for one more node: the first free one that the user names, else one whose volumes the pool still has (first of nodes
-// that were not removed, and of none that would start without one of its volumes), else the smallest free one, and no voter's. While a Kubernetes cluster is away, it is unknown which ids are free.
+// that were not removed), else the smallest free one, and no voter's. Unless the user names it, no node would start without one of its
+// volumes. While a Kubernetes cluster is away, it is unknown which ids are free.
 func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, found bool) {
-	free := func(id int32) bool {
-		owner, owned := a.owner[id]
-		return !slices.Contains(taken, id) && !slices.Contains(a.Strays, id) &&
-			(owned && owner == pool || !owned && !slices.Contains(a.Voters, id))
-	}
-	if id, found := next.first(free); found {
+	if id, found := next.first(func(id int32) bool { return a.free(pool, taken, id) }); found {
 		return id, true
 	}
-	again := func(id int32) bool { return !a.unmounted[id] && free(id) }
+	usable := func(id int32) bool { return !a.unmounted[id] && a.free(pool, taken, id) }
 	owned := slices.Sorted(maps.Keys(a.owner))
 	for _, removed := range []bool{false, true} {
 		for _, id := range owned {
-			if a.owner[id] == pool && a.removed[id] == removed && again(id) {
+			if a.owner[id] == pool && a.removed[id] == removed && usable(id) {
 				return id, true
 			}
 		}
@@ -296,10 +292,17 @@ func (a *assignment) newID(pool string, taken []int32, next ids) (id int32, foun
 		return 0, false
 	}
 	for id := int32(0); ; id++ {
-		if again(id) {
+		if usable(id) {
 			return id, true
 		}
 	}
+}
+
+// free reports whether a new node of a pool may have an id.
+func (a *assignment) free(pool string, taken []int32, id int32) bool {
+	owner, owned := a.owner[id]
+	return !slices.Contains(taken, id) && !slices.Contains(a.Strays, id) &&
+		(owned && owner == pool || !owned && !slices.Contains(a.Voters, id))
 }
 
 func (a *assignment) annotation(spec PoolSpec, which, text string) ids {
