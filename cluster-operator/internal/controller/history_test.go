@@ -310,9 +310,9 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	if claim, ok := before.(*corev1.PersistentVolumeClaim); ok && goes && claim.Annotations[v1.AnnotationDeleteClaim] != "true" {
 		h.failf("volume %s in %s is deleted", key.Name, s.id)
 	}
-	if secret, ok := before.(*corev1.Secret); ok && (key.Name == h.name+"-cluster-ca" || key.Name == h.name+"-clients-ca") &&
-		secret.Annotations[v1.AnnotationForceReplace] != "true" {
-		if goes || string(after.(*corev1.Secret).Data["ca.key"]) != string(secret.Data["ca.key"]) {
+	if secret, ok := before.(*corev1.Secret); ok && (key.Name == h.name+"-cluster-ca" || key.Name == h.name+"-clients-ca") {
+		replaced := secret.Annotations[v1.AnnotationForceReplace] == "true" // the user asks for another key, not for none
+		if goes || !replaced && string(after.(*corev1.Secret).Data["ca.key"]) != string(secret.Data["ca.key"]) {
 			h.failf("the key in %s is lost", key.Name)
 		}
 	}
