@@ -18,10 +18,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -86,6 +89,18 @@ type history struct {
 }
 
 var errKilled = errors.New("the operator was killed here, or the write failed")
+
+// refusals are answers of an API server that does not carry out a write; nil for none.
+var refusals = func() []error {
+	kind, of := schema.GroupKind{Kind: "Object"}, schema.GroupResource{Resource: "objects"}
+	return []error{nil,
+		apierrors.NewConflict(of, "o", errors.New("somebody else has changed it")),
+		apierrors.NewForbidden(of, "o", errors.New("exceeded quota: q")),
+		apierrors.NewForbidden(of, "o", errors.New("a webhook denied the request")),
+		apierrors.NewInvalid(kind, "o", field.ErrorList{field.Invalid(field.NewPath("spec"), "x", "is wrong")}),
+		apierrors.NewTooManyRequests("later", 1),
+	}
+}()
 
 // keys generates ECDSA keys, also for CAs: RSA keys, which users get there, take long to generate.
 var keys = func() func(pki.Use) (crypto.Signer, error) {
@@ -184,12 +199,15 @@ func (h *history) write(do func() error) error {
 	case h.fail < 0:
 		return do()
 	case h.fail == 0:
-		if h.rand.Intn(2) == 0 {
-			_ = do()
-		}
 		h.fail = -2
 		if h.once {
 			h.fail = -1
+			if refused := refusals[h.rand.Intn(len(refusals))]; refused != nil {
+				return refused
+			}
+		}
+		if h.rand.Intn(2) == 0 {
+			_ = do()
 		}
 		return errKilled
 	}
