@@ -131,10 +131,16 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 			kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p",
 				`{"spec":{"kafka":{"config":{"auto.create.topics.enable":false}}}}`)
 			k.ready()
-			nodes, err := admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"auto.create.topics.enable"})
-			Expect(err).NotTo(HaveOccurred())
+			var nodes map[int32]kafka.ConfigResult
+			Eventually(func(g Gomega) { // a machine forwards a node port a moment after the pod is ready
+				var err error
+				nodes, err = admin.DescribeNodeConfigs(ctx, []int32{0, 1, 2}, []string{"auto.create.topics.enable"})
+				g.Expect(err).NotTo(HaveOccurred())
+				for id, node := range nodes {
+					g.Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
+				}
+			}).Should(Succeed())
 			for id, node := range nodes {
-				Expect(node.Err).NotTo(HaveOccurred(), "node %d", id)
 				Expect(node.Entries["auto.create.topics.enable"]).To(And(HaveField("Value", "false"), HaveField("Source", kafka.SourceStaticBroker)),
 					"a Kafka that is ready runs with its configuration: node %d", id)
 			}
