@@ -48,8 +48,8 @@ type pass struct {
 	input    model.Input
 	// empty are the PersistentVolumeClaims of volumes that are to go and have neither replicas nor a metadata log, by name.
 	empty map[string]bool
-	// taken are those that this pass takes from their nodes, by name.
-	taken map[string]bool
+	// taken are those that this pass takes from their nodes, by Kubernetes cluster and name.
+	taken map[[2]string]bool
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.

@@ -37,7 +37,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		return unknownPool(p.noSpec[0])
 	}
 	sizes := p.claimSizes()
-	p.empty, p.taken = map[string]bool{}, map[string]bool{}
+	p.empty, p.taken = map[string]bool{}, map[[2]string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		if err := p.acceptStorageOf(ctx, p.input.Pools[name], sizes[name]); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, size
 func (p *pass) take(pool *v1.KafkaNodePool, removed []int32) {
 	for _, volume := range removed {
 		for _, l := range p.nodesOf(pool.Name) {
-			p.taken[model.ClaimOf(volume, l.Pod.Name)] = true
+			p.taken[[2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}] = true
 		}
 	}
 }

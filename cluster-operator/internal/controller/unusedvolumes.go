@@ -169,11 +169,16 @@ func (p *pass) markRemoved(ctx context.Context) error {
 // node, only such a volume may be deleted: that of a node that left may have got a replica while the node stopped, and the node may come
 // back without it. The note goes before a pod mounts the volume again.
 func (p *pass) noteEmpty(ctx context.Context) error {
-	listed, wanted := map[string]*corev1.Pod{}, p.wantedPods()
-	for _, l := range p.listed {
-		listed[l.Pod.Name] = l.Pod
-	}
 	return p.each(func(s *site) error {
+		listed, wanted := map[string]*corev1.Pod{}, map[string]bool{} // here: the claim of a node elsewhere may have the same name
+		for _, l := range p.listed {
+			if l.Node.Cluster == s.cluster {
+				listed[l.Pod.Name] = l.Pod
+			}
+		}
+		for _, n := range p.input.Topology.In(s.cluster) {
+			wanted[p.podName(n)] = true
+		}
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
 			pod, pool := p.podOf(claim), p.input.Pools[claim.Labels[core.LabelPoolName]]
@@ -181,7 +186,7 @@ func (p *pass) noteEmpty(ctx context.Context) error {
 			switch {
 			case wanted[pod] && pool == nil:
 			case wanted[pod]:
-				empty = (empty || p.taken[name]) && len(model.Unmounted(pod, nil, []string{name}, pool.Spec.Storage)) > 0
+				empty = (empty || p.taken[[2]string{s.cluster, name}]) && len(model.Unmounted(pod, nil, []string{name}, pool.Spec.Storage)) > 0
 			case listed[pod] != nil && mounts(listed[pod], name):
 				empty = false
 			}
