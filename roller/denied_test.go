@@ -64,6 +64,19 @@ func TestAControllerWhosePodIsNotDeleted(t *testing.T) {
 	}
 }
 
+// Attempts on controllers whose restart is denied again and again do not begin the wait for another controller anew.
+func TestAControllerThatIsUnknownBesideOnesWhosePodsAreNotDeleted(t *testing.T) {
+	sc := newScene(t).with(controller, 3, 4, 5, 6, 7).led(5)
+	lost := sc.node(6)
+	lost.Instance, lost.Ready = roller.Unknown[string]("timed out"), roller.Unknown[bool]("timed out")
+	lost.Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: "now"}}
+	sc.deny(func(p roller.Progress, id roller.NodeID) roller.Progress { return p.Unclear(id, "a webhook fails") }, 3, 4)
+	for range 3600 {
+		sc.step()
+	}
+	sc.Expect(sc.restarts).To(Equal(ids(7, 5)))
+}
+
 // If the request for a restart was not answered, and the pod ends after all, nothing was denied.
 func TestADeletionThatSucceedsAfterAll(t *testing.T) {
 	sc := newScene(t).with(broker, 0, 1)

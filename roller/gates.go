@@ -53,10 +53,12 @@ func (r *round) halts(a *Assessment, clusterIsLost bool) []Block {
 	return nil
 }
 
-// failed reports whether a node did not become ready after its restart. One whose old pod does not end has not been restarted yet.
+// failed reports whether a node did not become ready after its restart. One whose old pod does not end has not been restarted yet, and one
+// whose new pod was ready, and does not end, has lost its machine since.
 func (r *round) failed(a *Assessment) bool {
 	old := a.node.Instance.Or("") == r.progress.Restarts[a.Node].Instance
-	return a.stage == stageFailed && (!old || !a.node.lingers(r.s.At, r.policy))
+	lost := a.node.lingers(r.s.At, r.policy) && (old || a.node.Ready.Or(false) || !a.node.LastReady.IsZero())
+	return a.stage == stageFailed && !lost
 }
 
 // order lets controllers go before brokers, and the active controller last of them. Others do not wait for a blocked node for longer than

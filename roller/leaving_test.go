@@ -120,6 +120,35 @@ func TestAPodOnALostMachineThatTheRollerDeletedStopsNobody(t *testing.T) {
 	}
 }
 
+// The new pod of a restarted node was ready, perhaps between two looks, and somebody else deleted it on a machine that is lost. That is no
+// failure of the restart.
+func TestARestartedNodeThatWasReadyAndLostItsMachineStopsNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		ready     bool
+		lastReady time.Time
+		want      []roller.NodeID
+	}{
+		"Kubernetes has noticed that it is unready": {lastReady: noon.Add(30 * time.Second), want: ids(0, 2)},
+		"Kubernetes still shows it as ready":        {ready: true, want: ids(0, 2)},
+		"it was never ready":                        {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(broker, 0, 1, 2).current(1).topics(topicOf("t", 1, ids(0, 1, 2), ids(0, 2)))
+			n := sc.node(1)
+			n.Instance, n.Created, n.Ready, n.LastReady = roller.Known("second"), noon.Add(10*time.Second), roller.Known(c.ready), c.lastReady
+			n.Terminating, n.Deleted, n.Overdue = true, noon.Add(40*time.Second), noon.Add(time.Minute)
+			n.Answers, n.Silent = roller.Known(false), noon.Add(40*time.Second)
+			sc.progress.Restarts = map[roller.NodeID]roller.Restart{1: {Instance: "first", At: noon, Roles: broker,
+				Reasons: []roller.Reason{{Kind: roller.PodUnresponsive}}}}
+			sc.s.At = n.Overdue.Add(sc.policy.Patience)
+			sc.Expect(sc.roll()).To(Equal(c.want))
+			if c.want == nil {
+				sc.Expect(sc.blocked(0)).To(ContainElement(roller.RuleHalt))
+			}
+		})
+	}
+}
+
 // Without a quorum, no controller removes a crashed broker from the replicas in sync. A broker that is neither ready nor responding counts
 // as down, however long.
 func TestABrokerThatCrashedLongAgoCountsAsGone(t *testing.T) {

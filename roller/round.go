@@ -166,8 +166,13 @@ func (r *round) givenUp(a *Assessment) bool {
 // denied reports whether the API server has denied a node's restart for the patience, and is not to be asked again yet. Attempts in between
 // are no end of its wait.
 func (r *round) denied(a *Assessment) bool {
+	return r.longDenied(a) && a.stage == stageNone && !a.node.Terminating && r.s.At.Before(r.progress.Denied[a.Node].again())
+}
+
+// longDenied reports whether the API server has denied a node's restart for the patience.
+func (r *round) longDenied(a *Assessment) bool {
 	d, denied := r.progress.Denied[a.Node]
-	return denied && a.stage == stageNone && !a.node.Terminating && r.s.At.Before(d.again()) && r.s.At.Sub(d.Since) >= r.policy.Patience
+	return denied && r.s.At.Sub(d.Since) >= r.policy.Patience
 }
 
 // choose selects a node for a restart.
@@ -211,11 +216,13 @@ func (r *round) waits(a *Assessment) {
 	}
 }
 
-// queues reports whether a controller only waits for another one that is being restarted, or for a certain time.
+// queues reports whether a controller only waits for another one that is being restarted, or for a certain time. An attempt on one whose
+// restart has long been denied does not begin the wait of the others anew.
 func (r *round) queues(a *Assessment) bool {
 	return r.policy.Paused != "" || r.policy.Closed != "" || r.s.At.Before(r.settled()) ||
 		slices.ContainsFunc(r.nodes, func(other *Assessment) bool {
-			return other != a && other.Roles.Controller && (other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
+			return other != a && other.Roles.Controller && !r.longDenied(other) &&
+				(other.stage.underWay() && other.stage != stageFailed || slices.Contains(r.chosen, other))
 		})
 }
 

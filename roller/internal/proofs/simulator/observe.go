@@ -138,6 +138,9 @@ func (w *world) look(n *node) roller.Node {
 	if n.shownReady() {
 		seen.LastReady = time.Time{}
 	}
+	if n.kills > 1 { // the run before this one began after the pod became unready
+		seen.CrashesSince = n.unready
+	}
 	switch n.pod {
 	case podStuck:
 		seen.Stuck = roller.Known("CrashLoopBackOff")

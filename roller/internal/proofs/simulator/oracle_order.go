@@ -87,11 +87,12 @@ func (o *oracle) order(n *node, before []*node) {
 	}
 }
 
-// couldGo reports whether nothing about the controller itself prevents its restart. Without a leader of the quorum, no controller counts as
-// caught up.
+// couldGo reports whether nothing about the controller itself prevents its restart. Without a leader of the quorum, or one that the roller
+// reaches, no controller counts as caught up.
 func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
-	stalled := restarted && (c.behind() || !o.w.governed()) && o.w.now.Sub(end) >= o.policy.Stall
+	unfit := c.behind() || !o.w.governed() || !o.seen.Quorum.IsKnown()
+	stalled := restarted && unfit && o.w.now.Sub(end) >= o.policy.Stall
 	leaving := stalled || o.keeps(seen) || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" &&
 		seen.Stuck.Or("") == "" && !leaving

@@ -82,6 +82,9 @@ type node struct {
 	readyAt time.Time // when its readiness last changed
 	// createdAt is when the pod was created, and lastReady until when it was ready; zero if it never was.
 	createdAt, lastReady time.Time
+	// kills is how often the container was killed since the pod was last ready, or created, and unready since when the pod is unready then.
+	kills   int
+	unready time.Time
 	// wasReady: the stopping pod was ready, and stays ready until it has stopped.
 	wasReady bool
 	// process: Kafka runs, so that a controller votes. up: the broker is registered, so that its replicas can be in sync.
@@ -281,13 +284,16 @@ func (w *world) proceed(n *node) {
 		n.pod, n.next = podGone, w.after(replacement)
 	case podGone:
 		n.made++
-		n.createdAt, n.lastReady = w.now, time.Time{}
+		n.createdAt, n.lastReady, n.kills = w.now, time.Time{}, 0
 		if !n.sticky {
 			n.revision, n.request = n.wanted, ""
 		}
 		w.start(n)
 	case podStarting, podRecovering:
 		if n.killed {
+			if n.kills++; n.kills == 1 {
+				n.unready = n.readyAt
+			}
 			w.start(n)
 			break
 		}
@@ -334,7 +340,7 @@ func (w *world) started(n *node) {
 		n.pod, n.next = podStarting, w.after(retry) // it has recovered, if it had to
 		return
 	}
-	n.pod, n.readyAt = podReady, w.now
+	n.pod, n.readyAt, n.kills = podReady, w.now, 0
 	if n.Roles.Broker {
 		w.register(n)
 	}
