@@ -32,13 +32,14 @@ func (w *model) converge() {
 			w.start(o, o.process.events, false) // a guard that found another cluster at its start accepts no other one
 		}
 	}
-	for range mostRounds {
+	for n := range mostRounds {
 		before := w.writes - w.disputes
 		w.round()
 		if w.violation != "" {
 			return
 		}
-		if w.writes-w.disputes == before {
+		// A process that has just started sees each failure for the first time, which may pass by itself: it needs a second look.
+		if n > 0 && w.writes-w.disputes == before {
 			w.checkEnd()
 			w.checkTombs()
 			w.wayOut()
@@ -199,7 +200,7 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 	for _, t := range w.topics {
 		owned := modelIDText(t) == kt.Status.TopicID || t.by == p && t.uid == kt.UID && t.born > p.gaveUp[kt.UID] && t.name == modelName(kt) &&
-			!w.restored[kt.UID]
+			(w.restored[kt.UID] == 0 || t.events >= w.restored[kt.UID])
 		if owned && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
 			return true
 		}
@@ -217,7 +218,7 @@ func (w *model) isOwnWork(o *modelOperator, kt *v1.KafkaTopic, there *modelTopic
 // disputed reports whether the status may have another writer than the operator that selects the object now: a user who restored it, or the
 // operator that selected it before.
 func (w *model) disputed(kt *v1.KafkaTopic) bool {
-	return w.restored[kt.UID] || slices.ContainsFunc(w.server.log, func(e modelEvent) bool {
+	return w.restored[kt.UID] > 0 || slices.ContainsFunc(w.server.log, func(e modelEvent) bool {
 		return e.after.UID == kt.UID && e.after.Labels[modelLabel] != kt.Labels[modelLabel]
 	})
 }
@@ -361,7 +362,7 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 		leftover := !set && entry.Source == kafka.SourceTopic
 		switch {
 		case name == throttleKey && leftover: // a throttle that another owner set stays
-			leftover = t.throttledBy == kt.UID && !w.unmanaged[kt.UID] && !w.restored[kt.UID]
+			leftover = t.throttledBy == kt.UID && !w.unmanaged[kt.UID] && w.restored[kt.UID] == 0
 		case t.name == internalTopic:
 			leftover = false
 		}

@@ -64,10 +64,11 @@ type model struct {
 	births int
 	// unmanaged are the objects that were unmanaged at some time. tombs are the objects that were removed at once.
 	unmanaged map[types.UID]bool
-	// throttled are the objects that named a throttle at some time. restored are those whose status a user replaced, so that the status may
-	// lack the throttle.
-	throttled, restored map[types.UID]bool
-	tombs               []modelTomb
+	// throttled are the objects that named a throttle at some time. restored are those whose status a user replaced, so that it may lack
+	// the throttle, and after how many events of the API server.
+	throttled map[types.UID]bool
+	restored  map[types.UID]int
+	tombs     []modelTomb
 	// denied are the topics that the status of an object that is being deleted reported as not its own.
 	denied map[modelDenial]bool
 	// swapped reports whether another CustomResourceDefinition was applied at some time.
@@ -84,7 +85,7 @@ type model struct {
 
 func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
 	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{},
-		throttled: map[types.UID]bool{}, restored: map[types.UID]bool{}, denied: map[modelDenial]bool{}, story: story}
+		throttled: map[types.UID]bool{}, restored: map[types.UID]int{}, denied: map[modelDenial]bool{}, story: story}
 	w.server = newModelServer(w.clock.now)
 	w.server.gullible = config.plant == plantedGullible
 	for i := range w.clusters {

@@ -315,7 +315,12 @@ func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
 	p.w.tell("%s looks at %s", p, key)
 	result, err, ended := p.reconcile(key)
 	p.passes = p.passes[:len(p.passes)-1]
-	defer p.checkAwake()
+	defer func() {
+		if pass.own.ID == "" {
+			key = types.NamespacedName{}
+		}
+		p.checkAwake(key)
+	}()
 	defer p.checkNotForgotten(key)
 	switch {
 	case p.dead && p.op.process == p && p.w.violation == "":
@@ -475,7 +480,7 @@ func (p *modelProcess) deleted(key types.NamespacedName, last *v1.KafkaTopic, un
 
 // tick lets the guard check once which cluster answers, as its loop does.
 func (p *modelProcess) tick() {
-	defer p.checkAwake()
+	defer p.checkAwake(types.NamespacedName{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if p.w.config.plant != plantedDeaf {

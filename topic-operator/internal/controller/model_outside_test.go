@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -136,22 +137,27 @@ func (w *model) secret(o *modelOperator, right bool) {
 	}
 	p.tick()
 	if right {
-		p.checkAsked("the Secret has changed", "SaslAuthenticationException")
+		p.checkAsked("the Secret has changed", "SaslAuthenticationException", types.NamespacedName{})
 	}
 }
 
-// checkAwake checks that no object goes on waiting for the id of the cluster when the process has just learned it.
-func (p *modelProcess) checkAwake() {
+// checkAwake checks that no object goes on waiting for the id of the cluster when the process has just learned it. A pass over one of them
+// may have learned it, and acted on it.
+func (p *modelProcess) checkAwake(acted types.NamespacedName) {
 	if !p.armed && p.guard.Current().ID != "" {
 		p.armed = true
-		p.checkAsked("Kafka has told its id", "The id of the Kafka cluster could not be retrieved")
+		p.checkAsked("Kafka has told its id", "The id of the Kafka cluster could not be retrieved", acted)
 	}
 }
 
-// checkAsked checks that a pass over each object that failed with these words follows before its timer, after what it waited for happened.
-func (p *modelProcess) checkAsked(happened, words string) {
+// checkAsked checks that a pass over each object that failed with these words follows before its timer, after what it waited for happened;
+// but not over the one that a pass has just acted on.
+func (p *modelProcess) checkAsked(happened, words string, acted types.NamespacedName) {
 	for _, kt := range p.all() {
 		key := client.ObjectKeyFromObject(kt)
+		if key == acted {
+			continue
+		}
 		due, timed := p.due[key]
 		soon := timed && due.Sub(p.now()) <= lastRetry
 		active := p.op.process == p && !p.dead && p.op.selects(kt.Labels) && p.w.managed(kt) && !modelPaused(kt) && !p.w.released(kt)

@@ -225,7 +225,7 @@ func (w *model) checkDeleted(p *modelProcess, at int, c kafka.ConfigChange) {
 	}
 	for _, key := range c.Delete {
 		switch {
-		case key == throttleKey && !w.throttled[pass.uid()] && !w.restored[pass.uid()]:
+		case key == throttleKey && !w.throttled[pass.uid()] && w.restored[pass.uid()] == 0:
 			w.fail("%s takes a throttle from topic %s that %s never named", p, t, pass.key)
 		case key == throttleKey:
 			t.throttledBy = ""

@@ -420,7 +420,7 @@ func (w *model) restore(s modelStep) {
 		status.TopicID = ""
 	}
 	if w.server.replaceStatus(key, status) {
-		w.restored[w.server.objects[key].UID] = true
+		w.restored[w.server.objects[key].UID] = len(w.server.log)
 		// Earlier reports no longer count: a restored status without a topicId looks like a paused object's, and its topic is found by
 		// name.
 		maps.DeleteFunc(w.denied, func(d modelDenial, _ bool) bool { return d.object == w.server.objects[key].UID })

@@ -212,6 +212,22 @@ func TestWithoutFinalizersADeletionWaitsForTheOperatorsCluster(t *testing.T) {
 	w.Expect(w.kafka.get("a")).To(BeNil())
 }
 
+func TestWithoutFinalizersADeletionWaitsForTheRightLogin(t *testing.T) {
+	for _, call := range []string{describeCall, deleteCall} {
+		t.Run(call, func(t *testing.T) {
+			w := newWorld(t, withoutFinalizers)
+			w.create("a")
+			w.pass("a")
+			w.vanish("a")
+			w.kafka.fails(call, kafka.NewTLSError("the broker refused the certificate", 0))
+			w.Expect(w.pass("a").RequeueAfter).To(Equal(firstRetry))
+			w.kafka.hook(nil)
+			w.Expect(w.pass("a").RequeueAfter).To(BeZero())
+			w.Expect(w.kafka.get("a")).To(BeNil())
+		})
+	}
+}
+
 // docs/decisions/claims.md applies to deleted objects too.
 func TestWithoutFinalizersTheTopicOfSeveralClaimantsStays(t *testing.T) {
 	w := newWorld(t, withoutFinalizers)

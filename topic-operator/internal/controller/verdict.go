@@ -53,7 +53,8 @@ const (
 // report writes the outcome to the status.
 func report(o topic.Outcome) verdict { return verdict{outcome: &o} }
 
-// failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried.
+// failed returns the verdict of a pass that failed with Kafka's errors. If one of them is temporary, the pass is retried; and also if Kafka
+// rejects the login while a topic is to be deleted whose object vanished, because a corrected Secret asks only for passes over objects.
 func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict {
 	err := errors.Join(errs...)
 	if as, ok := kafka.WrongCluster(err); ok {
@@ -71,7 +72,8 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 	o.Claimed = claim
 	o.Stalled = allLast(errs)
 	v := verdict{outcome: &o, cause: causeOf(err)}
-	if slices.ContainsFunc(errs, passesBy) {
+	rejected := func(err error) bool { return kafka.ClassOf(err) == kafka.ClassAuthentication }
+	if slices.ContainsFunc(errs, passesBy) || p.facts.Object.Vanished && slices.ContainsFunc(errs, rejected) {
 		v.then = retried
 	}
 	return v
