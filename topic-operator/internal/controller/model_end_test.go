@@ -183,7 +183,7 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 		return // it belongs to another cluster
 	case owned:
 		why = "its topic is there, and can be deleted"
-	case w.settled(o.process, kt):
+	case w.settled(o.process, kt) && w.restored[kt.UID] == 0 && w.deletedFor(o.process, kt):
 		why = "the operator deleted its topic"
 	case s.ClusterID == "" && w.isOwnWork(o, kt, there):
 		why = "it made the topic for it, and nothing happened since"
@@ -202,6 +202,16 @@ func (w *model) settled(p *modelProcess, kt *v1.KafkaTopic) bool {
 		owned := modelIDText(t) == kt.Status.TopicID || t.by == p && t.uid == kt.UID && t.born > p.gaveUp[kt.UID] && t.name == modelName(kt) &&
 			(w.restored[kt.UID] == 0 || t.events >= w.restored[kt.UID])
 		if owned && t.deletedBy == p && w.clock.now().Sub(t.deletedAt) < longMemory {
+			return true
+		}
+	}
+	return false
+}
+
+// deletedFor reports whether the process deleted a topic for the object, and not for another one that claimed the topic.
+func (w *model) deletedFor(p *modelProcess, kt *v1.KafkaTopic) bool {
+	for _, t := range w.topics {
+		if t.deletedBy == p && t.deletedFor == kt.UID {
 			return true
 		}
 	}

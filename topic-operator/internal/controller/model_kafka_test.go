@@ -26,13 +26,14 @@ type modelTopic struct {
 	born int
 	// anywhere reports whether the creator did not know the cluster.
 	anywhere bool
-	// deletedBy deleted the topic at deletedAt, after these events of the API server, and received the answer. ended is a number of births,
-	// like born.
-	deletedBy *modelProcess
-	deletedAt time.Time
-	events    int
-	ended     int
-	gone      bool
+	// deletedBy deleted the topic for an object at deletedAt, after these events of the API server, and received the answer. ended is a
+	// number of births, like born.
+	deletedBy  *modelProcess
+	deletedFor types.UID
+	deletedAt  time.Time
+	events     int
+	ended      int
+	gone       bool
 	// throttledBy is the object for which an operator set the topic's throttle; empty if the topic has none, or if another client set it.
 	throttledBy types.UID
 }
@@ -270,7 +271,7 @@ func (k *modelKafka) Delete(ctx context.Context, id kafka.TopicID, allowed execu
 		return err
 	})
 	if t := k.p.w.topics[id]; err == nil {
-		t.deletedBy, t.deletedAt, t.events = k.p, k.p.now(), len(k.p.w.server.log)
+		t.deletedBy, t.deletedFor, t.deletedAt, t.events = k.p, k.p.top().uid(), k.p.now(), len(k.p.w.server.log)
 	}
 	return err
 }

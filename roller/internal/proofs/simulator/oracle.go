@@ -60,7 +60,7 @@ type truth struct {
 	quorum roller.Fact[roller.Quorum]
 	// idle are the nodes whose brokers do not serve. down are these, and the ones that are stopping.
 	idle, down map[roller.NodeID]bool
-	// held are the nodes on hold that have been down for longer than patience: no rule waits for them.
+	// held are the nodes on hold that have been down, or have refused the roller, for longer than patience: no rule waits for them.
 	held map[roller.NodeID]bool
 }
 
@@ -80,7 +80,8 @@ func (o *oracle) truth() truth {
 		if n.pod != podReady {
 			since = n.readyAt
 		}
-		t.held[n.ID] = n.hold && !o.w.unreadable(n) && !since.IsZero() && o.w.now.Sub(since) >= o.w.policy.Patience
+		long := func(since time.Time) bool { return !since.IsZero() && o.w.now.Sub(since) >= o.w.policy.Patience }
+		t.held[n.ID] = n.hold && !o.w.unreadable(n) && (long(since) || long(o.evidence.expired[n.ID]))
 		for i := range q.Voters {
 			if q.Voters[i].ID == n.ID && (going || !n.votes()) {
 				q.Voters[i].LastCaughtUp = -1
@@ -234,6 +235,7 @@ func (o *oracle) deletes(n *node, a roller.Action) {
 	raced = n.Roles.Controller && n.process && o.quorum(n, a, now) || raced
 	if raced = o.losses(n, a, now) || raced; raced {
 		o.races++
+		o.w.hurt(n) // what the race breaks is no fault of the roller
 	}
 	if age := o.w.now.Sub(o.before.at); age > freshness {
 		o.fail("old facts: node %d is restarted on facts that are %s old", n.ID, age)

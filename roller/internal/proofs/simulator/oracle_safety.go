@@ -58,6 +58,11 @@ type evidence struct {
 	expired    map[roller.NodeID]time.Time
 }
 
+func (e evidence) clone() evidence {
+	e.expired = maps.Clone(e.expired)
+	return e
+}
+
 // witness records the evidence of a look. An unknown fact neither adds evidence nor ends it. An interruption between two looks goes
 // unnoticed.
 func (o *oracle) witness() {

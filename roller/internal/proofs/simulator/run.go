@@ -75,8 +75,10 @@ func (r *run) look(s Step) {
 	}
 	r.last = d
 	r.tellDecision(d)
+	evidence := r.oracle.evidence.clone()
 	r.oracle.judge(seen, complete(s, seen), d)
 	if s.Fault == faultCrashBeforeStore {
+		r.oracle.evidence = evidence // what this look showed is forgotten
 		return
 	}
 	r.starves(d, asked)
