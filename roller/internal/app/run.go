@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -167,6 +168,15 @@ func (w *world) watchRemotes(ctx context.Context, mgr manager.Manager, wake *con
 		}
 		return wake.Follow(ctx, m.Cluster().GetCache())
 	})
+	w.connected = func(ctx context.Context) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			for s := range set.Subscribe(ctx) {
+				if s.State == clusters.Connected && !yield(s.ID) {
+					return
+				}
+			}
+		}
+	}
 	return mgr.Add(set)
 }
 
@@ -177,7 +187,8 @@ const leastLimit = time.Minute
 func (w *world) reconciler() *controller.Reconciler {
 	all := metrics.New(crmetrics.Registry)
 	return &controller.Reconciler{
-		Sources: w.sources, Named: w.options.Cluster != "", Interval: w.options.Interval, Deadline: w.longestLook(),
+		Sources: w.sources, Connected: w.connected, Named: w.options.Cluster != "",
+		Interval: w.options.Interval, Deadline: w.longestLook(),
 		Record: func(place string, about runtime.Object, reason, action, note string) {
 			w.events.Normal(placed{about, place}, reason, action, note)
 		},

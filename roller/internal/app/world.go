@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"time"
 
@@ -39,6 +40,8 @@ type world struct {
 	home client.Client
 	// places returns the connected Kubernetes clusters. The first one is home.
 	places func() []place
+	// connected yields the id of another Kubernetes cluster each time it is connected; nil if none are configured.
+	connected func(ctx context.Context) iter.Seq[string]
 	// events accepts the Events of the Deployment.
 	events *opevents.Recorder
 	// end closes the connections.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -58,6 +59,8 @@ func (o oneUser) look(ctx context.Context) (roller.Decision, error) {
 type Reconciler struct {
 	// Sources returns the connected Kubernetes clusters; the reconciler reads their caches.
 	Sources func() []observe.Source
+	// Connected, if set, yields the id of another Kubernetes cluster each time it is connected, at first of those that are, until ctx ends.
+	Connected func(ctx context.Context) iter.Seq[string]
 	// New starts the roll of a Kafka cluster.
 	New func(cluster types.NamespacedName) Roll
 	// Named means that the settings name the Kafka cluster, so that its sets need no annotation (docs/decisions/who-rolls.md).

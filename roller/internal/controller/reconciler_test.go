@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +46,7 @@ type world struct {
 	hangs     map[string]bool
 	overlap   bool
 	cache     cache.Cache
+	connected chan string
 }
 
 // stub is the roll of one Kafka cluster.
@@ -86,7 +89,7 @@ func begin(t *testing.T, namespace, named string, remotes ...observe.Source) *wo
 func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, named string, remotes ...observe.Source) *world {
 	needServer(t)
 	w := &world{WithT: NewWithT(t), t: t, namespace: namespace, looks: map[string]int{}, begun: map[string]int{},
-		open: map[string]bool{}, hangs: map[string]bool{}}
+		open: map[string]bool{}, hangs: map[string]bool{}, connected: make(chan string)}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	mgr, err := ctrl.NewManager(env.Config, ctrl.Options{
 		Scheme: scheme, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}, DefaultTransform: transform},
@@ -95,8 +98,9 @@ func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, na
 	w.Expect(err).NotTo(HaveOccurred())
 	w.cache = mgr.GetCache()
 	r := &controller.Reconciler{
-		Sources:  func() []observe.Source { return append([]observe.Source{{Cache: mgr.GetCache()}}, remotes...) },
-		Interval: time.Hour, Deadline: time.Minute, Named: named != "",
+		Sources:   func() []observe.Source { return append([]observe.Source{{Cache: mgr.GetCache()}}, remotes...) },
+		Connected: w.connections(remotes),
+		Interval:  time.Hour, Deadline: time.Minute, Named: named != "",
 		Record: func(_ string, about runtime.Object, reason, action, note string) {
 			mgr.GetEventRecorder("roller").Eventf(about, nil, corev1.EventTypeNormal, reason, action, "%s", note)
 		},
@@ -120,6 +124,25 @@ func beginSeeing(transform toolscache.TransformFunc, t *testing.T, namespace, na
 		w.Expect(w.overlap).To(BeFalse(), "a roll is used by one at a time")
 	})
 	return w
+}
+
+// connections yields the ids of remotes, and then those in w.connected.
+func (w *world) connections(remotes []observe.Source) func(context.Context) iter.Seq[string] {
+	return func(ctx context.Context) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			for _, r := range remotes {
+				yield(r.ID)
+			}
+			for {
+				select {
+				case id := <-w.connected:
+					yield(id)
+				case <-ctx.Done():
+					return
+				}
+			}
+		}
+	}
 }
 
 func (w *world) create(objects ...client.Object) {
@@ -353,6 +376,35 @@ func TestCachesAreReadAsTheAPIServerIs(t *testing.T) {
 type lost struct {
 	client.Reader
 	is bool
+}
+
+// outage is the cache of a Kubernetes cluster that is lost for as long as nobody closes over.
+type outage struct {
+	client.Reader
+	over  chan struct{}
+	asked atomic.Bool
+}
+
+func (o *outage) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	select {
+	case <-o.over:
+		return o.Reader.List(ctx, list, options...)
+	default:
+		o.asked.Store(true)
+		return errors.New("it is not connected")
+	}
+}
+
+// A Kafka whose nodes are all in a Kubernetes cluster that is lost when this process begins to lead is looked at once that is back, although
+// no event reports what did not change meanwhile.
+func TestAKubernetesClusterThatIsBackIsLookedAt(t *testing.T) {
+	needServer(t)
+	east := &outage{over: make(chan struct{}), Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(setOf(t, "back", "mine")).Build()}
+	w := begin(t, "back", "", observe.Source{ID: "east", Cache: east})
+	w.Eventually(east.asked.Load).Should(BeTrue())
+	close(east.over)
+	w.connected <- "east"
+	w.Eventually(func() int { return w.looked("mine") }).Should(BeNumerically(">", 0))
 }
 
 func (l *lost) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {

@@ -3,7 +3,7 @@ package controller
 import (
 	"context"
 	"maps"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,6 +22,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/roller/observe"
 )
 
 const (
@@ -66,34 +67,37 @@ func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.Namespac
 		if r.Named {
 			q.Add(reconcile.Request{NamespacedName: named})
 		}
-		r.begin(ctx, q)
+		if r.Connected != nil {
+			go r.begin(ctx, q)
+		}
 		return nil
 	}))
 }
 
-// begin enqueues the Kafka clusters of all pod sets that the caches contain, in all Kubernetes clusters. Events enqueue later ones. It
-// reads all caches at once: one whose watch can't begin makes it wait, and the manager does not wait long.
+// begin enqueues the Kafka clusters that have pod sets in another Kubernetes cluster, each time it is connected, until ctx ends. Events do
+// not enqueue those: they were sent before this process led, and after an outage there are none of what did not change. One whose watch
+// can't begin makes its reader wait, so each is read on its own.
 func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-	var all sync.WaitGroup
-	for _, source := range r.Sources() {
-		if source.ID == "" {
-			continue
+	for id := range r.Connected(ctx) {
+		sources := r.Sources()
+		if at := slices.IndexFunc(sources, func(s observe.Source) bool { return s.ID == id }); at >= 0 {
+			go enqueue(ctx, q, sources[at])
 		}
-		all.Go(func() {
-			var sets core.StrimziPodSetList
-			if err := source.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
-				logr.FromContextOrDiscard(ctx).Info("Failed to list the StrimziPodSets in a Kubernetes cluster", "cluster", source.ID, "error",
-					err.Error())
-				return
-			}
-			for i := range sets.Items {
-				if key, has := keyOf(&sets.Items[i]); has {
-					q.Add(reconcile.Request{NamespacedName: key})
-				}
-			}
-		})
 	}
-	all.Wait()
+}
+
+// enqueue enqueues the Kafka clusters that have pod sets in a Kubernetes cluster.
+func enqueue(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request], in observe.Source) {
+	var sets core.StrimziPodSetList
+	if err := in.Cache.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
+		logr.FromContextOrDiscard(ctx).Info("Failed to list the StrimziPodSets in a Kubernetes cluster", "cluster", in.ID, "error", err.Error())
+		return
+	}
+	for i := range sets.Items {
+		if key, has := keyOf(&sets.Items[i]); has {
+			q.Add(reconcile.Request{NamespacedName: key})
+		}
+	}
 }
 
 // kinds returns the kinds of objects with the state of a Kafka cluster, actual or desired.
