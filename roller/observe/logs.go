@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -22,7 +22,7 @@ const logLines = 2000
 type Logs struct {
 	Namespace string
 	// Place returns the client of a Kubernetes cluster by its id.
-	Place func(id string) (kubernetes.Interface, error)
+	Place func(id string) (corev1client.PodsGetter, error)
 }
 
 // Recovery implements Prober.
@@ -34,7 +34,7 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string, age time.Duratio
 	lines := int64(logLines)
 	tail := &corev1.PodLogOptions{Container: core.ContainerKafka, TailLines: &lines}
 	// The log is read as it arrives, and without LimitBytes, which would cut off the newest lines.
-	log, err := c.CoreV1().Pods(l.Namespace).GetLogs(pod, tail).Stream(ctx)
+	log, err := c.Pods(l.Namespace).GetLogs(pod, tail).Stream(ctx)
 	switch {
 	case apierrors.IsForbidden(err): // client-go does not say so
 		return nil, errors.New("read the pod's log: forbidden: the roller needs the verb get on pods/log")

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -109,12 +109,12 @@ func placeOf(m *clusters.Member) place {
 		reader: m.APIReader(),
 		cache:  m.Reader(),
 		client: func() (client.Client, error) { return m.Client() },
-		logs: func() (kubernetes.Interface, error) {
+		logs: func() (corev1client.PodsGetter, error) {
 			c := m.Cluster()
 			if c == nil {
 				return nil, fmt.Errorf("cluster %s is not connected: %s", m.ID(), m.Status().Message)
 			}
-			return kubernetes.NewForConfig(c.GetConfig())
+			return corev1client.NewForConfigAndClient(c.GetConfig(), c.GetHTTPClient())
 		},
 		events: func() events.EventRecorder {
 			if m.Status().State != clusters.Connected {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -121,7 +121,7 @@ func (w *world) clientOf(id string) (client.Client, error) {
 	return p.client()
 }
 
-func (w *world) logsOf(id string) (kubernetes.Interface, error) {
+func (w *world) logsOf(id string) (corev1client.PodsGetter, error) {
 	p, err := w.find(id)
 	if err != nil {
 		return nil, err

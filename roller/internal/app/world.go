@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,7 +54,7 @@ type place struct {
 	// reader reads from the API server. cache, if not nil, reads from a cache.
 	reader, cache client.Reader
 	client        func() (client.Client, error)
-	logs          func() (kubernetes.Interface, error)
+	logs          func() (corev1client.PodsGetter, error)
 	events        func() events.EventRecorder
 }
 
@@ -72,7 +72,7 @@ func newHome(config *rest.Config, o options.Options, log logr.Logger) (*world, e
 	if err != nil {
 		return nil, fmt.Errorf("the Kubernetes cluster can't be reached: %w", err)
 	}
-	logs, err := kubernetes.NewForConfig(config)
+	logs, err := corev1client.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func newHome(config *rest.Config, o options.Options, log logr.Logger) (*world, e
 	here := place{
 		reader: home,
 		client: func() (client.Client, error) { return home, nil },
-		logs:   func() (kubernetes.Interface, error) { return logs, nil },
+		logs:   func() (corev1client.PodsGetter, error) { return logs, nil },
 	}
 	identity := host + "_" + string(uuid.NewUUID())
 	if o.Command == "run" && o.Election.Identity != "" { // a command in the container of a Deployment is another process
