@@ -190,13 +190,22 @@ func TestAnUpgradeMarksWhatIsWanted(t *testing.T) {
 	before := h.k8s.server.version
 	h.passOver("my-cluster")
 	g.Expect(h.k8s.server.version).To(Equal(before))
-	var reported []string
-	for _, e := range h.r.Events.(*world).events {
-		if strings.HasPrefix(e, "NotDeleted") {
-			reported = append(reported, e)
+	reported := func() (notes []string) {
+		for _, e := range h.r.Events.(*world).events {
+			if strings.HasPrefix(e, "NotDeleted") {
+				notes = append(notes, e)
+			}
 		}
+		return notes
 	}
-	g.Expect(reported).To(ConsistOf(ContainSubstring("Secret my-cluster-brokers-9 is no longer needed, but is kept")))
+	kept := ContainSubstring("Secret my-cluster-brokers-9 is no longer needed, but is kept")
+	g.Expect(reported()).To(ConsistOf(kept))
+
+	h.r.Selects = func(map[string]string) bool { return false }
+	h.passOver("my-cluster")
+	h.r.Selects = nil
+	h.passOver("my-cluster")
+	g.Expect(reported()).To(ConsistOf(kept, kept), "nothing is remembered of a Kafka of another operator")
 }
 
 // podsThatRun returns the uids of all pods, by name.

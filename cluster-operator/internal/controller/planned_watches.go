@@ -72,8 +72,19 @@ func (w *plannedWatches) join(ctx context.Context, c controller.Controller, m *c
 	if w.by == nil {
 		w.by = map[string]*plannedIn{}
 	}
-	w.by[m.ID()] = &plannedIn{until: ctx, controller: c, cache: objects, kinds: map[schema.GroupVersionKind]bool{}, begun: begun}
+	in := &plannedIn{until: ctx, controller: c, cache: objects, kinds: map[schema.GroupVersionKind]bool{}, begun: begun}
+	w.by[m.ID()] = in
+	context.AfterFunc(ctx, func() { w.leave(m.ID(), in) })
 	return nil
+}
+
+// leave drops what is kept of a Kubernetes cluster that left, its cache with it, unless another one of that id has joined.
+func (w *plannedWatches) leave(id string, in *plannedIn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.by[id] == in {
+		delete(w.by, id)
+	}
 }
 
 // watch watches a kind in a Kubernetes cluster, if it is not watched there yet.

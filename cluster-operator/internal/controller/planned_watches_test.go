@@ -131,11 +131,15 @@ func TestAKindThatIsNotServedAnyMoreKeepsNothingUp(t *testing.T) {
 	install()
 	t.Cleanup(func() { _ = envtest.UninstallCRDs(east.Config, exports) }) // the test may have uninstalled it
 	woken := make(chan reconcile.Request, 100)
+	var leave context.CancelFunc
 	set := w.connect(func(_ context.Context, request reconcile.Request) (reconcile.Result, error) {
 		woken <- request
 		return reconcile.Result{}, nil
 	}, func(_ manager.Manager, c controller.Controller, set *clusters.Set) error {
 		set.OnJoin(func(ctx context.Context, m *clusters.Member) error {
+			if m.ID() == "east" {
+				ctx, leave = context.WithCancel(ctx)
+			}
 			if err := w.r.plannedWatches.join(ctx, c, m, nil, func(context.Context) {}, logr.Discard()); err != nil {
 				return err
 			}
@@ -168,4 +172,11 @@ func TestAKindThatIsNotServedAnyMoreKeepsNothingUp(t *testing.T) {
 	install()
 	w.Eventually(func() error { return w.members["east"].Create(t.Context(), export()) }).WithTimeout(watchPatience).Should(Succeed())
 	wakes("it is made again")
+
+	leave()
+	w.Eventually(func() bool {
+		w.r.plannedWatches.mu.Lock()
+		defer w.r.plannedWatches.mu.Unlock()
+		return w.r.plannedWatches.by["east"] == nil
+	}).Should(BeTrue(), "nothing is kept of who left")
 }

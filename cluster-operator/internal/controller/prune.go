@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,9 +53,10 @@ func (p *pass) pruneSite(ctx context.Context, s *site, obsolete []removal.Ref) e
 	return nil
 }
 
-// reportKept reports once, for as long as this program runs, that an object is not wanted and stays.
+// reportKept reports once, for as long as this program knows the Kafka, that an object is not wanted and stays.
 func (p *pass) reportKept(s *site, key facts.Key, o client.Object) {
-	if _, reported := p.reportedKept.LoadOrStore(o.GetUID(), true); reported {
+	of, _ := p.reportedKept.LoadOrStore(client.ObjectKeyFromObject(p.kafka), &sync.Map{})
+	if _, reported := of.(*sync.Map).LoadOrStore(o.GetUID(), true); reported {
 		return
 	}
 	note := fmt.Sprintf("%s %s is no longer needed, but is kept: it lacks the annotation %s with its own name, so it may be a copy that "+

@@ -90,7 +90,7 @@ type Reconciler struct {
 	beats          heartbeat.Beats
 	// kafkas and nodePools are the versions that this process has replaced.
 	kafkas, nodePools apply.Replaced
-	// reportedKept are the uids of objects that are not wanted, and of which was reported that they stay.
+	// reportedKept are, by Kafka, the uids of objects that are not wanted, and of which was reported that they stay.
 	reportedKept sync.Map
 	// topicOperators are the Kafkas, by namespace and name, for which this process deployed a topic operator whose KafkaTopics were not
 	// released since.
@@ -188,6 +188,7 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 	r.Metrics.Forget(kafka)
 	r.unknown.remember(kafka, nil)
 	r.kafkas.Forget(kafka)
+	r.reportedKept.Delete(kafka)
 }
 
 // report counts the pass, and records an Event for a failure, for each warning that the status does not show yet, and for each Kubernetes
