@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
+	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
 // conflictTimeout is how long passes end with conflicts until they count as failures. Another Kubernetes cluster is left out then, for as
@@ -109,7 +109,7 @@ func (r *Reconciler) lasting(kafka types.NamespacedName, err error) error {
 // again has a pass repeated for which the cache was behind: at once, and with back-off if that lasts.
 func (r *Reconciler) again(kafka types.NamespacedName, err error) (reconcile.Result, error) {
 	if err := r.lasting(kafka, err); err != nil {
-		r.Metrics.Reconciled(metrics.Pass{Namespace: kafka.Namespace})
+		r.Metrics.Reconciled(kafka.Namespace, passes.Pass{})
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: conflictDelay}, nil

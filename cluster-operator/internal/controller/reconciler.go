@@ -30,6 +30,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
 // conflictDelay is how long a pass waits for the cache that was behind.
@@ -196,7 +197,7 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 func (p *pass) report(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
 	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting // a pending deletion is not a failure
-	p.Metrics.Reconciled(metrics.Pass{Namespace: name.Namespace, Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
+	p.Metrics.Reconciled(name.Namespace, passes.Pass{Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
 	figures.Pending = len(p.status.Pending)

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kafka-operators/kafka-operators/operator/slowest"
+	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
 // kind and setKind are the values of Strimzi's kind label.
@@ -42,16 +42,10 @@ type Certificate struct {
 
 // Metrics holds every figure.
 type Metrics struct {
-	selector   string
-	passes     *prometheus.CounterVec
-	good       *prometheus.CounterVec
-	failed     *prometheus.CounterVec
-	periodical *prometheus.CounterVec
-	locked     *prometheus.CounterVec
-	duration   *prometheus.HistogramVec
-	slowest    *slowest.Gauge
-	writes     *prometheus.CounterVec
-	conflicts  *prometheus.CounterVec
+	selector  string
+	passes    *passes.Metrics
+	writes    *prometheus.CounterVec
+	conflicts *prometheus.CounterVec
 
 	mu      sync.Mutex
 	kafkas  map[types.NamespacedName]Kafka
@@ -84,58 +78,26 @@ func New(registry prometheus.Registerer, selector string) *Metrics {
 	}
 	m := &Metrics{
 		selector: selector, kafkas: map[types.NamespacedName]Kafka{},
-		passes: counter("strimzi_reconciliations_total", "Number of reconciliations done by the operator for individual resources",
-			perNamespace...),
-		good: counter("strimzi_reconciliations_successful_total",
-			"Number of reconciliations done by the operator for individual resources which were successful", perNamespace...),
-		failed: counter("strimzi_reconciliations_failed_total",
-			"Number of reconciliations done by the operator for individual resources which failed", perNamespace...),
-		periodical: counter("strimzi_reconciliations_periodical_total",
-			"Number of reconciliations of resources that were ready before", perNamespace...),
-		locked: counter("strimzi_reconciliations_locked_total",
-			"Always 0: reconciliations of a resource never wait for each other", perNamespace...),
-		slowest: slowest.New(perNamespace, time.Now),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
-			Help: "The time the reconciliation takes to complete", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}},
-			perNamespace),
+		passes: passes.New(registry, passes.Buckets(), time.Now),
 		writes: counter("kafka_operators_objects_written_total", "Objects that the operator created, changed or deleted", "kind", "outcome"),
 		conflicts: counter("strimzi_stretch_ownership_conflicts_total",
 			"How often an object in another Kubernetes cluster turned out to belong to another owner than the stretched Kafka that needs it",
 			"cluster", "kind", "reason"),
 	}
-	registry.MustRegister(m.passes, m.good, m.failed, m.periodical, m.locked, m.duration, m.slowest, m.writes, m.conflicts, m)
+	registry.MustRegister(m.writes, m.conflicts, m)
 	return m
 }
 
-// Pass is one pass over a Kafka.
-type Pass struct {
-	// Namespace is that of the Kafka.
-	Namespace string
-	// Took is how long it took.
-	Took time.Duration
-	// Periodical is whether the Kafka was as it should be before, and Succeeded whether the pass ended without a failure.
-	Periodical, Succeeded bool
-}
-
-// Reconciled counts a pass.
-func (m *Metrics) Reconciled(p Pass) {
-	labels := []string{kind, p.Namespace, m.selector}
-	m.count(labels, p.Took, p.Succeeded)
-	m.periodical.WithLabelValues(labels...).Add(float64(number(p.Periodical)))
-	m.locked.WithLabelValues(labels...).Add(0)
+// Reconciled counts a pass over a Kafka in this namespace.
+func (m *Metrics) Reconciled(namespace string, p passes.Pass) {
+	of := passes.Of{Kind: kind, Namespace: namespace, Selector: m.selector}
+	m.passes.Show(of)
+	m.passes.Done(of, p)
 }
 
 // ReconciledSet counts a pass over a StrimziPodSet.
 func (m *Metrics) ReconciledSet(namespace string, took time.Duration, err error) {
-	m.count([]string{setKind, namespace, m.selector}, took, err == nil)
-}
-
-func (m *Metrics) count(labels []string, took time.Duration, succeeded bool) {
-	m.passes.WithLabelValues(labels...).Inc()
-	m.duration.WithLabelValues(labels...).Observe(took.Seconds())
-	m.slowest.Observe(took, labels...)
-	m.good.WithLabelValues(labels...).Add(float64(number(succeeded)))
-	m.failed.WithLabelValues(labels...).Add(float64(number(!succeeded)))
+	m.passes.Done(passes.Of{Kind: setKind, Namespace: namespace, Selector: m.selector}, passes.Pass{Took: took, Succeeded: err == nil})
 }
 
 // Wrote counts an object that was written.

@@ -10,14 +10,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
 func TestFigures(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := New(registry, "a=b")
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
-	m.Reconciled(Pass{Namespace: "ns", Took: time.Second, Periodical: true, Succeeded: true})
-	m.Reconciled(Pass{Namespace: "ns", Took: 2 * time.Second})
+	m.Reconciled("ns", passes.Pass{Took: time.Second, Periodical: true, Succeeded: true})
+	m.Reconciled("ns", passes.Pass{Took: 2 * time.Second})
 	m.ReconciledSet("ns", time.Second, nil)
 	m.ReconciledSet("ns", time.Second, errors.New("failed"))
 	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
@@ -43,11 +45,11 @@ kafka_operators_kafka_nodes_not_ready{name="two",namespace="ns"} 2
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} 1000
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 2000
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="nodes"} 3000
-# HELP strimzi_reconciliations_failed_total Number of reconciliations done by the operator for individual resources which failed
+# HELP strimzi_reconciliations_failed_total Failed reconciliations
 # TYPE strimzi_reconciliations_failed_total counter
 strimzi_reconciliations_failed_total{kind="Kafka",namespace="ns",selector="a=b"} 1
 strimzi_reconciliations_failed_total{kind="StrimziPodSet",namespace="ns",selector="a=b"} 1
-# HELP strimzi_reconciliations_total Number of reconciliations done by the operator for individual resources
+# HELP strimzi_reconciliations_total Reconciliations of resources
 # TYPE strimzi_reconciliations_total counter
 strimzi_reconciliations_total{kind="Kafka",namespace="ns",selector="a=b"} 2
 strimzi_reconciliations_total{kind="StrimziPodSet",namespace="ns",selector="a=b"} 2
@@ -55,10 +57,10 @@ strimzi_reconciliations_total{kind="StrimziPodSet",namespace="ns",selector="a=b"
 # TYPE strimzi_reconciliations_duration_seconds_max gauge
 strimzi_reconciliations_duration_seconds_max{kind="Kafka",namespace="ns",selector="a=b"} 2
 strimzi_reconciliations_duration_seconds_max{kind="StrimziPodSet",namespace="ns",selector="a=b"} 1
-# HELP strimzi_reconciliations_locked_total Always 0: reconciliations of a resource never wait for each other
+# HELP strimzi_reconciliations_locked_total Events that arrived while the same resource was being reconciled; always 0 in the cluster-operator
 # TYPE strimzi_reconciliations_locked_total counter
 strimzi_reconciliations_locked_total{kind="Kafka",namespace="ns",selector="a=b"} 0
-# HELP strimzi_reconciliations_periodical_total Number of reconciliations of resources that were ready before
+# HELP strimzi_reconciliations_periodical_total Periodic reconciliations of resources that were ready before
 # TYPE strimzi_reconciliations_periodical_total counter
 strimzi_reconciliations_periodical_total{kind="Kafka",namespace="ns",selector="a=b"} 1
 # HELP strimzi_resources Number of custom resources the operator sees
@@ -77,4 +79,22 @@ strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 		"strimzi_resources", "strimzi_resources_paused")).To(Succeed())
 	m.Forget(two)
 	g.Expect(testutil.CollectAndCount(m, "strimzi_resources_paused")).To(Equal(1))
+}
+
+func TestTheDurationsOfPasses(t *testing.T) {
+	g := NewWithT(t)
+	registry := prometheus.NewPedanticRegistry()
+	m := New(registry, "")
+	m.Reconciled("ns", passes.Pass{Took: time.Second})
+	families, err := registry.Gather()
+	g.Expect(err).NotTo(HaveOccurred())
+	var bounds []float64
+	for _, f := range families {
+		if f.GetName() == "strimzi_reconciliations_duration_seconds" {
+			for _, b := range f.GetMetric()[0].GetHistogram().GetBucket() {
+				bounds = append(bounds, b.GetUpperBound())
+			}
+		}
+	}
+	g.Expect(bounds).To(Equal([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/kafka-operators/kafka-operators/operator/slowest"
+	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
 // kind is the value of Strimzi's kind label.
@@ -19,15 +19,9 @@ type Metrics struct {
 	namespaces namespaces
 	selector   string
 
-	reconciliations *prometheus.CounterVec
-	successful      *prometheus.CounterVec
-	failed          *prometheus.CounterVec
-	locked          *prometheus.CounterVec
-	periodical      *prometheus.CounterVec
-	duration        *prometheus.HistogramVec
-	slowest         *slowest.Gauge
-	maxQueue        *peak
-	maxBatch        *peak
+	passes   *passes.Metrics
+	maxQueue *peak
+	maxBatch *peak
 
 	resources *resourceGauges
 	ownership *ownershipFigures
@@ -65,8 +59,7 @@ const (
 )
 
 var (
-	// Strimzi's buckets begin at 1 s; ours begin at the usual duration of our passes.
-	reconcileBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120, 300}
+	reconcileBuckets = append(passes.Buckets(), 300) // a pass may wait long for Kafka
 	operationBuckets = []float64{.01, .02, .05, .1, .5, 1, 5}
 	requestBuckets   = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	batchBuckets     = []float64{1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}
@@ -82,20 +75,11 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		namespaces:      newNamespaces(o.Namespaces),
-		selector:        o.Selector,
-		reconciliations: counter("strimzi_reconciliations_total", "Reconciliations of resources", common...),
-		successful:      counter("strimzi_reconciliations_successful_total", "Successful reconciliations", common...),
-		failed:          counter("strimzi_reconciliations_failed_total", "Failed reconciliations", common...),
-		locked: counter("strimzi_reconciliations_locked_total", "Events that arrived while the same resource was being reconciled",
-			common...),
-		periodical: counter("strimzi_reconciliations_periodical_total",
-			"Periodic reconciliations of resources that were ready before", common...),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
-			Help: "Duration of a reconciliation", Buckets: reconcileBuckets}, common),
-		slowest:   slowest.New(common, o.Now),
-		resources: newResourceGauges(o),
-		ownership: newOwnershipFigures(o),
+		namespaces: newNamespaces(o.Namespaces),
+		selector:   o.Selector,
+		passes:     passes.New(registry, reconcileBuckets, o.Now),
+		resources:  newResourceGauges(o),
+		ownership:  newOwnershipFigures(o),
 		errors: counter("strimzi_reconciliation_errors_total",
 			"Failed reconciliations, by the reason of the condition Ready=False; Retry is a temporary failure", append(common, "reason")...),
 		drift: counter("strimzi_drift_reverted_total", "Topics that were changed or deleted outside of Kubernetes and restored by the operator",
@@ -112,8 +96,7 @@ func New(registry prometheus.Registerer, o Options) *Metrics {
 	m.maxQueue = newPeak("strimzi_reconciliations_max_queue_size",
 		"Highest number of objects that waited for a worker at the same time", o)
 	m.maxBatch = newPeak("strimzi_reconciliations_max_batch_size", "Number of topics in the largest batch so far", o)
-	registry.MustRegister(m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.duration, m.slowest, m.maxQueue.gauge,
-		m.maxBatch.gauge,
+	registry.MustRegister(m.maxQueue.gauge, m.maxBatch.gauge,
 		m.resources.all, m.resources.paused, m.errors, m.drift, m.batchSize, m.requests, m.requestErrors, m.eventsDropped)
 	registry.MustRegister(m.ownership.collectors()...)
 	m.registerTimers(registry, o)
@@ -136,11 +119,8 @@ func (m *Metrics) registerTimers(registry prometheus.Registerer, o Options) {
 
 func (m *Metrics) showFromTheStart(o Options) {
 	for _, ns := range m.namespaces.labels() {
-		for _, vec := range []*prometheus.CounterVec{m.reconciliations, m.successful, m.failed, m.locked, m.periodical, m.drift} {
-			vec.WithLabelValues(kind, ns, m.selector)
-		}
-		m.duration.WithLabelValues(kind, ns, m.selector)
-		m.slowest.Show(kind, ns, m.selector)
+		m.passes.Show(passes.Of{Kind: kind, Namespace: ns, Selector: m.selector})
+		m.drift.WithLabelValues(kind, ns, m.selector)
 		for _, reason := range o.Reasons {
 			m.errors.WithLabelValues(kind, ns, m.selector, reason)
 		}
@@ -166,19 +146,14 @@ type Pass struct {
 
 // Reconciled counts a pass.
 func (m *Metrics) Reconciled(p Pass) {
-	labels := []string{kind, m.namespaces.label(p.Namespace), m.selector}
-	m.reconciliations.WithLabelValues(labels...).Inc()
-	m.duration.WithLabelValues(labels...).Observe(p.Took.Seconds())
-	m.slowest.Observe(p.Took, labels...)
-	if p.Periodical {
-		m.periodical.WithLabelValues(labels...).Inc()
+	m.passes.Done(m.of(p.Namespace), passes.Pass{Took: p.Took, Periodical: p.Periodical, Succeeded: p.Reason == ""})
+	if p.Reason != "" {
+		m.errors.WithLabelValues(kind, m.namespaces.label(p.Namespace), m.selector, p.Reason).Inc()
 	}
-	if p.Reason == "" {
-		m.successful.WithLabelValues(labels...).Inc()
-		return
-	}
-	m.failed.WithLabelValues(labels...).Inc()
-	m.errors.WithLabelValues(append(labels, p.Reason)...).Inc()
+}
+
+func (m *Metrics) of(namespace string) passes.Of {
+	return passes.Of{Kind: kind, Namespace: m.namespaces.label(namespace), Selector: m.selector}
 }
 
 // DriftReverted counts a topic whose drift was reverted.
@@ -188,7 +163,7 @@ func (m *Metrics) DriftReverted(namespace string) {
 
 // Locked counts an event for a resource that is being reconciled.
 func (m *Metrics) Locked(namespace string) {
-	m.locked.WithLabelValues(kind, m.namespaces.label(namespace), m.selector).Inc()
+	m.passes.Locked(m.of(namespace))
 }
 
 // QueueLength records how many objects wait for a worker. The queue calls it for each object that arrives.

@@ -89,6 +89,16 @@ func TestStrimzisFiguresAreThereFromTheStartWithTheirLabels(t *testing.T) {
 	}
 }
 
+func TestTheDurationsOfPasses(t *testing.T) {
+	g := NewWithT(t)
+	_, _, got := gather(t, Options{})
+	var bounds []float64
+	for _, b := range got["strimzi_reconciliations_duration_seconds"].GetMetric()[0].GetHistogram().GetBucket() {
+		bounds = append(bounds, b.GetUpperBound())
+	}
+	g.Expect(bounds).To(Equal([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120, 300}))
+}
+
 func TestAdditionalTimersAreThereWhenTheyAreEnabled(t *testing.T) {
 	g := NewWithT(t)
 	o := Options{Operations: timers[3:]}

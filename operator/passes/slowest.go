@@ -1,5 +1,4 @@
-// Package slowest provides the metric of the longest recent reconciliation.
-package slowest
+package passes
 
 import (
 	"strings"
@@ -15,9 +14,9 @@ const (
 	slowestParts = 3
 )
 
-// Gauge is the longest recent duration per namespace and kind: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards
+// gauge is the longest recent duration per namespace and kind: strimzi_reconciliations_duration_seconds_max, which Strimzi's dashboards
 // read.
-type Gauge struct {
+type gauge struct {
 	desc *prometheus.Desc
 	now  func() time.Time
 
@@ -33,23 +32,23 @@ type part struct {
 	seconds float64
 }
 
-// New returns a gauge with labels, and a clock.
-func New(labels []string, now func() time.Time) *Gauge {
-	return &Gauge{
+// newGauge returns a gauge with labels, and a clock.
+func newGauge(labels []string, now func() time.Time) *gauge {
+	return &gauge{
 		desc: prometheus.NewDesc("strimzi_reconciliations_duration_seconds_max", "Duration of the longest reconciliation of the last "+
 			"minutes", labels, nil),
 		now: now, parts: map[string]*[slowestParts]part{}, labels: map[string][]string{},
 	}
 }
 
-// Show creates the series of these values of the labels.
-func (g *Gauge) Show(labels ...string) {
+// show creates the series of these values of the labels.
+func (g *gauge) show(labels []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.of(labels)
 }
 
-func (g *Gauge) of(labels []string) *[slowestParts]part {
+func (g *gauge) of(labels []string) *[slowestParts]part {
 	key := strings.Join(labels, "\x00")
 	if g.parts[key] == nil {
 		g.parts[key], g.labels[key] = &[slowestParts]part{}, labels
@@ -57,8 +56,8 @@ func (g *Gauge) of(labels []string) *[slowestParts]part {
 	return g.parts[key]
 }
 
-// Observe records a duration.
-func (g *Gauge) Observe(took time.Duration, labels ...string) {
+// observe records a duration.
+func (g *gauge) observe(took time.Duration, labels []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	minute := g.minute()
@@ -69,13 +68,13 @@ func (g *Gauge) Observe(took time.Duration, labels ...string) {
 	p.seconds = max(p.seconds, took.Seconds())
 }
 
-func (g *Gauge) minute() int64 { return g.now().UnixNano() / int64(slowestPart) }
+func (g *gauge) minute() int64 { return g.now().UnixNano() / int64(slowestPart) }
 
 // Describe implements prometheus.Collector.
-func (g *Gauge) Describe(descs chan<- *prometheus.Desc) { descs <- g.desc }
+func (g *gauge) Describe(descs chan<- *prometheus.Desc) { descs <- g.desc }
 
 // Collect implements prometheus.Collector.
-func (g *Gauge) Collect(metrics chan<- prometheus.Metric) {
+func (g *gauge) Collect(metrics chan<- prometheus.Metric) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	minute := g.minute()
