@@ -55,7 +55,7 @@ func repeated(err error) bool {
 }
 
 // renew renews the certificates of the nodes that run, in a pass that ends before its own step for that: an object that nobody corrects
-// must not become an outage on the day that certificates expire. All else stays as it is, see docs/decisions/certificates.md.
+// must not become an outage on the day that certificates expire. All else stays as it is, see docs/decisions/renewal-while-invalid.md.
 func (p *pass) renew(ctx context.Context) error {
 	if len(p.listed) == 0 || slices.ContainsFunc(p.listed, madeByAnother) {
 		return nil

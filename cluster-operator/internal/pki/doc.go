@@ -5,5 +5,5 @@
 // and the pods that exist, and returns the Secrets that should exist, the annotations that pods should carry, and what it decided and why.
 // It remembers nothing: a pass that was cut off anywhere is continued by the next one.
 //
-// Names, labels, annotations and contents of the Secrets are Strimzi's. What differs, and why, is in docs/decisions/certificates.md.
+// Names, labels, annotations and contents of the Secrets are Strimzi's. What differs, and why, is in docs/decisions.
 package pki

@@ -3,10 +3,10 @@ package pki
 // Annotations of Secrets. Those of pods are in package api/core/v1.
 const (
 	// AnnotationDistrustPending is "true" while a key that a user asked to replace is still trusted; on the Secret that holds the CA's key.
-	// Source: docs/decisions/certificates.md.
+	// Source: docs/decisions/ca-replacement.md.
 	AnnotationDistrustPending = "kafka-operators.io/distrust-pending"
 	// AnnotationDistrustedKey is the newest key generation that no running node may trust any more; on the Secret that holds the CA's key, and
-	// on pods. Source: docs/decisions/certificates.md.
+	// on pods. Source: docs/decisions/ca-replacement.md.
 	AnnotationDistrustedKey = "kafka-operators.io/distrusted-ca-key-generation"
 	// AnnotationTemplate names the labels and annotations that a Secret has from a template of the user's, in JSON, so that they go with it.
 	AnnotationTemplate = "kafka-operators.io/template"
