@@ -162,7 +162,7 @@ var _ = Describe("A Kafka cluster that changes under a running operator", func()
 	It("gets no write; everything is held, is told, and goes on without a restart when the cluster is back", func() {
 		ns := newNamespace()
 		way := startProxy(clusterA, answered)
-		o := launch(way.bootstrap(), soon, ns).awaitReady()
+		o := launch(way.Addresses(), soon, ns).awaitReady()
 		const topics = 4
 		objects, inA, inB := make([]*v1.KafkaTopic, topics), make([]state, topics), make([]state, topics)
 		each(topics, func(i int) { objects[i] = created(clusterA, ns, numbered(i), config(retention, asItWas)) })
@@ -221,7 +221,7 @@ var _ = Describe("A Kafka cluster that changes under a running operator", func()
 		const topics, changesOfCluster = 10, 10
 		ns := newNamespace()
 		way := startProxy(clusterA, answered)
-		launch(way.bootstrap(), soon, ns).awaitReady()
+		launch(way.Addresses(), soon, ns).awaitReady()
 		objects := make([]*v1.KafkaTopic, topics)
 		inB := make([]state, topics)
 		each(topics, func(i int) {
@@ -253,7 +253,7 @@ var _ = Describe("A KafkaTopic that vanishes while another Kafka cluster answers
 	It("takes its topic along once the right cluster is back, and no other", func() {
 		ns := newNamespace()
 		way := startProxy(clusterA, answered)
-		o := launch(way.bootstrap(), never.and(unfinalized), ns).awaitReady()
+		o := launch(way.Addresses(), never.and(unfinalized), ns).awaitReady()
 		kt := created(clusterA, ns, "t")
 		topic := clusterB.make(kt.Name)
 		way.lead(clusterB)

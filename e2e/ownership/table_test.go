@@ -110,7 +110,7 @@ func (e *example) refusedAs(reason string, texts ...string) {
 var _ = Describe("What happens, case by case", Ordered, func() {
 	// known has its cluster's id. unknown and careful do not, because the request fails; careful deletes nothing meanwhile.
 	var known, unknown, careful *operator
-	var gate, carefulGate *proxy
+	var gate, carefulGate way
 	examples := map[string]*example{}
 	row := func(text string, check func(*example)) {
 		It(text, func() { check(examples[text]) })
@@ -159,8 +159,8 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 
 		gate, carefulGate = startProxy(clusterA, denied), startProxy(clusterA, denied)
 		known = launch(clusterA.Bootstrap(), soon, k)
-		unknown = launch(gate.bootstrap(), soon, u)
-		careful = launch(carefulGate.bootstrap(), soon.and(settings{"STRIMZI_CLUSTER_ID_UNKNOWN_POLICY": "block-deletion"}), c)
+		unknown = launch(gate.Addresses(), soon, u)
+		careful = launch(carefulGate.Addresses(), soon.and(settings{"STRIMZI_CLUSTER_ID_UNKNOWN_POLICY": "block-deletion"}), c)
 		for _, o := range []*operator{known, unknown, careful} {
 			o.awaitReady()
 		}
@@ -235,7 +235,7 @@ var _ = Describe("What happens, case by case", Ordered, func() {
 		ns := newNamespace()
 		e := newcomer(ns, "cut")
 		gate := startProxy(clusterA, cut)
-		o := launch(gate.bootstrap(), soon, ns).awaitReady()
+		o := launch(gate.Addresses(), soon, ns).awaitReady()
 		expectCondition(e.kt, "Ready=True")
 		Expect(e.kt.Status.ClusterID).To(BeEmpty())
 		o.gauge(0, "strimzi_cluster_id_protection_armed")

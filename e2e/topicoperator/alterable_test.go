@@ -3,6 +3,8 @@ package topicoperator
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 )
 
 // Strimzi's AlterableTopicConfigIT.
@@ -14,11 +16,11 @@ var _ = Describe("The list of alterable configurations", func() {
 	ignored := func(key string) string { return "Property " + key + " is ignored according to alterable config" }
 
 	It("shouldNotCallGetClusterConfigWhenDisabled: without the review, no broker is asked for its configuration", func() {
-		proxy := startProxy(main.Bootstrap()...)
-		o := startOperator(setup{name: "unreviewed", bootstrap: proxy.addresses(), env: settings{"STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW": "true"}})
+		way := startProxy(main.Bootstrap()...)
+		o := startOperator(setup{name: "unreviewed", bootstrap: way.Addresses(), env: settings{"STRIMZI_SKIP_CLUSTER_CONFIG_REVIEW": "true"}})
 		// The operator reads no configuration for a new topic, so any such request would be the review's.
 		stage(o).created("t")
-		Expect(proxy.count(apiDescribeConfigs)).To(BeZero())
+		Expect(way.Count(proxy.DescribeConfigs)).To(BeZero())
 		Expect(o.logged(autoCreate)).To(BeFalse())
 	})
 

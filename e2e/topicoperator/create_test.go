@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 )
 
 var _ = Describe("A new KafkaTopic", func() {
@@ -151,13 +152,13 @@ var _ = Describe("A new KafkaTopic", func() {
 	)
 
 	It("shouldReconcileOnTopicExistsException: a topic that appears between the look and the creation is taken over", func() {
-		proxy := startProxy(main.Bootstrap()...)
-		s := stage(startOperator(setup{name: "race", bootstrap: proxy.addresses()}))
-		create := proxy.hold(apiCreateTopics, beforeBroker)
+		way := startProxy(main.Bootstrap()...)
+		s := stage(startOperator(setup{name: "race", bootstrap: way.Addresses()}))
+		create := way.Hold(proxy.BeforeBroker, proxy.CreateTopics)
 		kt := s.create("t", partitions(3), config("retention.ms", `1000000`))
-		Eventually(create.caught).Should(BeClosed())
+		Eventually(create.Caught).Should(BeClosed())
 		id := main.make(kt.Name, 1, nil)
-		create.release()
+		create.Release()
 		s.ready(kt)
 		Expect(kt.Status.TopicID).To(Equal(id))
 		Eventually(main.partitions).WithArguments(kt.Name).Should(Equal(3))

@@ -3,6 +3,8 @@ package topicoperator
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 )
 
 var _ = Describe("A deleted KafkaTopic", func() {
@@ -95,9 +97,9 @@ var _ = Describe("The review of the brokers' configuration", func() {
 	})
 
 	It("says nothing where topics are not created automatically", func() {
-		proxy := startProxy(stubborn().Bootstrap()...)
-		o := startOperator(setup{name: "reviewed", kafka: stubborn(), bootstrap: proxy.addresses()})
-		Eventually(proxy.count).WithArguments(apiDescribeConfigs).Should(Equal(1), "the review")
+		way := startProxy(stubborn().Bootstrap()...)
+		o := startOperator(setup{name: "reviewed", kafka: stubborn(), bootstrap: way.Addresses()})
+		Eventually(way.Count).WithArguments(proxy.DescribeConfigs).Should(Equal(1), "the review")
 		stage(o).created("t")
 		Expect(o.logged("auto.create.topics.enable")).To(BeFalse())
 	})

@@ -7,15 +7,17 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 )
 
 var _ = Describe("Two replicas with leader election", func() {
 	It("kill -9 of the leader in the midst of 300 creations: the other takes over, and nothing is made twice or lost", func() {
 		const n = 300
 		namespace := newNamespace()
-		proxy := startProxy(main.Bootstrap()...)
+		way := startProxy(main.Bootstrap()...)
 		replica := func(name string) setup {
-			return setup{name: name, namespaces: namespace, bootstrap: proxy.addresses(), env: settings{
+			return setup{name: name, namespaces: namespace, bootstrap: way.Addresses(), env: settings{
 				"STRIMZI_LEADER_ELECTION_ENABLED":           "true",
 				"STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE":   namespace,
 				"STRIMZI_LEADER_ELECTION_LEASE_NAME":        "replicas",
@@ -41,11 +43,11 @@ var _ = Describe("Two replicas with leader election", func() {
 
 		// Kafka executes a batch, and its response is lost.
 		each(n/3, func(i int) { defer GinkgoRecover(); s.create(name("early", i)) })
-		h := proxy.hold(apiCreateTopics, afterBroker)
+		h := way.Hold(proxy.AfterBroker, proxy.CreateTopics)
 		s.createAll(n - n/3)
-		Eventually(h.caught).Should(BeClosed())
+		Eventually(h.Caught).Should(BeClosed())
 		leader.process.Kill()
-		h.lose()
+		h.Lose()
 
 		s.allReady(n+1, time.Minute)
 		s.inStep()

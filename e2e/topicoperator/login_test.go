@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
 )
 
@@ -63,7 +64,7 @@ var _ = Describe("The operator's login", func() {
 	}
 	const secretsChanged = "Applied the changed Secrets for Kafka"
 	// reconnected closes all connections, so that later requests need a login with the current credentials.
-	reconnected := func(p *proxy) { p.leave(); p.back() }
+	reconnected := func(p *proxy.Proxy) { p.Lead(main.SASLBootstrap()...) }
 
 	It("TLS, mTLS: with the certificates of two Secrets, and new ones without a restart", func() {
 		secret("trust", trust(main.Authority()))
@@ -123,8 +124,8 @@ var _ = Describe("The operator's login", func() {
 			return map[string][]byte{"username": []byte(user), "password": []byte(password + "\n")}
 		}
 		secret("login", login(superUser, superPassword))
-		proxy := startProxy(main.SASLBootstrap()...)
-		s := secured("sasl", proxy.addresses(), settings{
+		way := startProxy(main.SASLBootstrap()...)
+		s := secured("sasl", way.Addresses(), settings{
 			"STRIMZI_SASL_ENABLED": "true", "STRIMZI_SASL_MECHANISM": "scram-sha-512", "STRIMZI_SASL_SECRET_NAME": "login",
 		})
 		s.created("first")
@@ -132,7 +133,7 @@ var _ = Describe("The operator's login", func() {
 		By("refusing a wrong password")
 		secret("login", login(superUser, "wrong"))
 		Eventually(s.logged).WithArguments(secretsChanged).Should(BeTrue())
-		reconnected(proxy)
+		reconnected(way)
 		kt := s.create("second")
 		s.refused(kt, "KafkaError", "SaslAuthenticationException: ")
 
@@ -147,7 +148,7 @@ var _ = Describe("The operator's login", func() {
 		gone.Namespace, gone.Name = namespace, "login"
 		Expect(k8s.Delete(ctx, gone)).To(Succeed())
 		Eventually(s.logged).WithArguments("the last valid ones stay in use").Should(BeTrue())
-		reconnected(proxy)
+		reconnected(way)
 		s.created("third")
 	})
 

@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 )
 
 // Strimzi's MetricsIT.
@@ -40,18 +41,18 @@ var _ = Describe("The metrics", func() {
 		// Objects that are created one by one may each find the queue empty. Objects that exist when an operator starts are in the queue
 		// together.
 		s.terminate()
-		proxy := startProxy(main.Bootstrap()...)
-		s.operator = startOperator(setup{name: "measured", namespaces: s.namespace, bootstrap: proxy.addresses()})
+		way := startProxy(main.Bootstrap()...)
+		s.operator = startOperator(setup{name: "measured", namespaces: s.namespace, bootstrap: way.Addresses()})
 		Eventually(func() float64 { return s.metric("strimzi_reconciliations_max_queue_size") }).Should(BeNumerically(">", 0))
 		kt := s.topic("t0000")
-		alteration := proxy.hold(apiAlterConfigs, beforeBroker)
+		alteration := way.Hold(proxy.BeforeBroker, proxy.IncrementalAlterConfigs)
 		s.update(kt, config("retention.ms", `1000000`))
-		Eventually(alteration.caught).Should(BeClosed())
+		Eventually(alteration.Caught).Should(BeClosed())
 		locked := func() float64 { return s.metric("strimzi_reconciliations_locked_total") }
 		before := locked()
 		s.update(kt, label("round", "two"))
 		Eventually(locked).Should(BeNumerically(">", before), "a change that meets a pass")
-		alteration.release()
+		alteration.Release()
 		s.ready(kt)
 	})
 

@@ -7,13 +7,14 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/proxy"
 )
 
 // Strimzi's InterruptedExceptionsIT, and additionally whether the interrupted change is made in the end, exactly once.
 var _ = Describe("An operator that is told to end during a call to Kafka", func() {
 	// call is a kind of call, and how to make the operator make it.
 	type call struct {
-		key apiKey
+		key uint16
 		// before prepares the topic or the object; provoke makes the operator call.
 		before, provoke func(s *scene, kt *v1.KafkaTopic)
 		// after waits for the result of the call.
@@ -45,25 +46,25 @@ var _ = Describe("An operator that is told to end during a call to Kafka", func(
 		Eventually(main.exists).WithArguments(kt.Name).Should(BeFalse())
 	}
 
-	var proxy *proxy
+	var way *proxy.Proxy
 	var configuration setup
 	BeforeEach(func() {
-		proxy = startProxy(main.Bootstrap()...)
-		configuration = setup{namespaces: newNamespace(), bootstrap: proxy.addresses(), name: "interrupted"}
+		way = startProxy(main.Bootstrap()...)
+		configuration = setup{namespaces: newNamespace(), bootstrap: way.Addresses(), name: "interrupted"}
 	})
 
 	DescribeTable("ends at once and well, and its successor brings the change about, once",
-		func(where side, c call) {
+		func(where proxy.Side, c call) {
 			first := startOperator(configuration)
 			s := stageIn(first, configuration.namespaces)
 			kt := s.topic("t")
 			c.before(s, kt)
-			h := proxy.hold(c.key, where)
+			h := way.Hold(where, c.key)
 			c.provoke(s, kt)
-			Eventually(h.caught).Should(BeClosed())
+			Eventually(h.Caught).Should(BeClosed())
 			id := main.id(kt.Name)
 			first.terminate()
-			h.lose()
+			h.Lose()
 
 			s.operator = startOperator(configuration)
 			c.after(s, kt)
@@ -72,35 +73,35 @@ var _ = Describe("An operator that is told to end during a call to Kafka", func(
 				Expect(kt.Status.TopicID).To(Equal(id), "the topic is the one that was there when the operator ended")
 			}
 		},
-		Entry("describe topics", beforeBroker, call{apiMetadata, nothing, create, becomesReady}),
-		Entry("describe configs", beforeBroker, call{apiDescribeConfigs, existing, create, becomesReady}),
-		Entry("create, which Kafka never got", beforeBroker, call{apiCreateTopics, nothing, create, becomesReady}),
-		Entry("create, which Kafka carried out", afterBroker, call{apiCreateTopics, nothing, create, becomesReady}),
-		Entry("alter configs, which Kafka never got", beforeBroker,
-			call{apiAlterConfigs, existing, with(create, config("retention.ms", `1000000`)), becomesReady}),
-		Entry("alter configs, which Kafka carried out", afterBroker,
-			call{apiAlterConfigs, existing, with(create, config("retention.ms", `1000000`)), becomesReady}),
-		Entry("create partitions, which Kafka never got", beforeBroker,
-			call{apiCreatePartitions, existing, with(create, partitions(3)), becomesReady}),
-		Entry("create partitions, which Kafka carried out", afterBroker,
-			call{apiCreatePartitions, existing, with(create, partitions(3)), becomesReady}),
-		Entry("list reassignments", beforeBroker,
-			call{apiListReassignments, existing, with(create, replicas(2)), isRefused}),
-		Entry("delete, which Kafka never got", beforeBroker,
-			call{apiDeleteTopics, with((*scene).take), (*scene).delete, isGone}),
-		Entry("delete, which Kafka carried out", afterBroker,
-			call{apiDeleteTopics, with((*scene).take), (*scene).delete, isGone}),
+		Entry("describe topics", proxy.BeforeBroker, call{proxy.Metadata, nothing, create, becomesReady}),
+		Entry("describe configs", proxy.BeforeBroker, call{proxy.DescribeConfigs, existing, create, becomesReady}),
+		Entry("create, which Kafka never got", proxy.BeforeBroker, call{proxy.CreateTopics, nothing, create, becomesReady}),
+		Entry("create, which Kafka carried out", proxy.AfterBroker, call{proxy.CreateTopics, nothing, create, becomesReady}),
+		Entry("alter configs, which Kafka never got", proxy.BeforeBroker,
+			call{proxy.IncrementalAlterConfigs, existing, with(create, config("retention.ms", `1000000`)), becomesReady}),
+		Entry("alter configs, which Kafka carried out", proxy.AfterBroker,
+			call{proxy.IncrementalAlterConfigs, existing, with(create, config("retention.ms", `1000000`)), becomesReady}),
+		Entry("create partitions, which Kafka never got", proxy.BeforeBroker,
+			call{proxy.CreatePartitions, existing, with(create, partitions(3)), becomesReady}),
+		Entry("create partitions, which Kafka carried out", proxy.AfterBroker,
+			call{proxy.CreatePartitions, existing, with(create, partitions(3)), becomesReady}),
+		Entry("list reassignments", proxy.BeforeBroker,
+			call{proxy.ListReassignments, existing, with(create, replicas(2)), isRefused}),
+		Entry("delete, which Kafka never got", proxy.BeforeBroker,
+			call{proxy.DeleteTopics, with((*scene).take), (*scene).delete, isGone}),
+		Entry("delete, which Kafka carried out", proxy.AfterBroker,
+			call{proxy.DeleteTopics, with((*scene).take), (*scene).delete, isGone}),
 	)
 
 	It("ends in order in the midst of 200 creations, none of which is lost or made twice", func() {
 		const n = 200
 		first := startOperator(configuration)
 		s := stageIn(first, configuration.namespaces)
-		h := proxy.hold(apiCreateTopics, afterBroker)
+		h := way.Hold(proxy.AfterBroker, proxy.CreateTopics)
 		s.createAll(n)
-		Eventually(h.caught).Should(BeClosed())
+		Eventually(h.Caught).Should(BeClosed())
 		first.terminate()
-		h.lose()
+		h.Lose()
 		s.operator = startOperator(configuration)
 		s.allReady(n, time.Minute)
 		s.inStep()
@@ -113,10 +114,10 @@ var _ = Describe("An operator that is told to end during a call to Kafka", func(
 		func() {
 			Expect(main.Suspend(0)).To(Succeed())
 			defer func() { Expect(main.Resume(0)).To(Succeed()) }()
-			asked := proxy.total()
+			asked := way.Count()
 			s.create("t")
 			s.delete(kt)
-			Eventually(proxy.total).Should(BeNumerically(">", asked))
+			Eventually(way.Count).Should(BeNumerically(">", asked))
 			first.terminate()
 		}()
 		s.operator = startOperator(configuration)

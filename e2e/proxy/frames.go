@@ -1,6 +1,4 @@
-// Package frames reads and writes Kafka's frames for the proxies of the tests, which count, hold, reject and rewrite them, and only parse
-// their headers.
-package frames
+package proxy
 
 import (
 	"bytes"
@@ -13,12 +11,12 @@ import (
 const (
 	// largest is the maximum size of a frame in bytes.
 	largest = 100 << 20
-	// HeaderBeginning is the size of a request's API key, version and correlation id, in bytes.
-	HeaderBeginning = 8
+	// headerBeginning is the size of a request's API key, version and correlation id, in bytes.
+	headerBeginning = 8
 )
 
-// Read reads one frame without its size.
-func Read(r io.Reader) ([]byte, error) {
+// read reads one frame without its size.
+func read(r io.Reader) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return nil, err
@@ -32,15 +30,15 @@ func Read(r io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// Write writes one frame with its size first.
-func Write(w io.Writer, frame []byte) error {
+// write writes one frame with its size first.
+func write(w io.Writer, frame []byte) error {
 	_, err := w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)) // bounded by largest
 	return err
 }
 
-// Readdress replaces a broker's address in a response by a proxy's, so that a client does not bypass the proxy. Both are host:port and must
+// readdress replaces a broker's address in a response by a proxy's, so that a client does not bypass the proxy. Both are host:port and must
 // have the same length.
-func Readdress(answer []byte, broker, proxy string) []byte {
+func readdress(answer []byte, broker, proxy string) []byte {
 	return bytes.ReplaceAll(answer, address(broker), address(proxy))
 }
 
