@@ -68,7 +68,7 @@ func (p *pass) makeAnew(ctx context.Context, s *site, wanted *corev1.PersistentV
 	}
 	key := facts.KeyOf(wanted)
 	s.kept[key] = true
-	p.log.Info("A claim without a volume is made anew", "claim", wanted.Name, "why", why)
+	p.log.Info("A volume claim that has no volume is made anew", "claim", wanted.Name, "why", why)
 	p.wrote(s, key, outcome)
 	return true, nil
 }
