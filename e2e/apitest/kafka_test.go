@@ -3,8 +3,6 @@ package apitest
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -36,47 +34,38 @@ var clusterCRDs = map[string]struct {
 // TestClusterCRDs checks the installed CustomResourceDefinitions: names, versions, one schema for both versions, the columns, and no
 // default except that of the status.
 func TestClusterCRDs(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	for name, want := range clusterCRDs {
 		crd := &apiextensionsv1.CustomResourceDefinition{}
-		NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Name: name}, crd)).To(Succeed())
+		g.Expect(s.client.Get(t.Context(), client.ObjectKey{Name: name}, crd)).To(Succeed())
 		for _, condition := range crd.Status.Conditions {
-			if condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue {
-				t.Errorf("%s: the server complains of the schema: %s", name, condition.Message)
+			if condition.Type == apiextensionsv1.NonStructuralSchema {
+				g.Expect(condition.Status).NotTo(Equal(apiextensionsv1.ConditionTrue), "%s: %s", name, condition.Message)
 			}
 		}
-		if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{want.short}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
-			t.Errorf("%s: names = %+v", name, got)
-		}
-		if len(crd.Spec.Versions) != 2 {
-			t.Fatalf("%s: there are %d versions", name, len(crd.Spec.Versions))
-		}
+		g.Expect(crd.Spec.Names.ShortNames).To(Equal([]string{want.short}), name)
+		g.Expect(crd.Spec.Names.Categories).To(Equal([]string{"strimzi"}), name)
+		g.Expect(crd.Spec.Versions).To(HaveLen(2), name)
 		for _, version := range crd.Spec.Versions {
-			if !version.Served || version.Storage != (version.Name == "v1") || version.Subresources == nil || version.Subresources.Status == nil {
-				t.Errorf("%s %s: served %t, stored %t, subresources %+v", name, version.Name, version.Served, version.Storage, version.Subresources)
-			}
-			if got := version.Subresources.Scale != nil; got != want.scale {
-				t.Errorf("%s %s: scaled: %t", name, version.Name, got)
-			}
+			g.Expect(version.Served).To(BeTrue(), "%s %s", name, version.Name)
+			g.Expect(version.Storage).To(Equal(version.Name == "v1"), "%s %s", name, version.Name)
+			g.Expect(version.Subresources).To(HaveField("Status", Not(BeNil())), "%s %s", name, version.Name)
+			g.Expect(version.Subresources.Scale != nil).To(Equal(want.scale), "%s %s", name, version.Name)
 			var columns []string
 			for _, c := range version.AdditionalPrinterColumns {
 				columns = append(columns, c.Name+" "+c.JSONPath)
 			}
-			if !slices.Equal(columns, want.columns) {
-				t.Errorf("%s %s: columns = %v", name, version.Name, columns)
-			}
+			g.Expect(columns).To(Equal(want.columns), "%s %s", name, version.Name)
 			same(t, name+" "+version.Name, crd.Spec.Versions[0].Schema, version.Schema)
 		}
 		schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.DeepCopy()
 		status := schema.Properties["status"]
-		if status.Default == nil || string(status.Default.Raw) != `{"observedGeneration":-1}` {
-			t.Errorf("%s: the default of the status is %v: tools would take an object that nobody has dealt with for done", name, status.Default)
-		}
+		g.Expect(status.Default).To(HaveField("Raw", BeEquivalentTo(`{"observedGeneration":-1}`)),
+			"%s: tools would take an object that nobody has dealt with for done", name)
 		status.Default = nil
 		schema.Properties["status"] = status
-		if field := defaulted(schema, ""); field != "" {
-			t.Errorf("%s: %s has a default, which the server would write into users' objects", name, field)
-		}
+		g.Expect(defaulted(schema, "")).To(BeEmpty(), "%s: the server would write the default into users' objects", name)
 	}
 }
 
@@ -205,9 +194,7 @@ func refuse(t *testing.T, s *server, kind string, cases []refusal) {
 			t.Run(tc.name+"/"+version.Version, func(t *testing.T) {
 				object := decode(t, fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"name":"a","namespace":"default"},"spec":%s}`, version,
 					kind, tc.spec))
-				if err := client.NewDryRunClient(s.strict()).Create(t.Context(), object); err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("got %v, want %q", err, tc.want)
-				}
+				NewWithT(t).Expect(client.NewDryRunClient(s.strict()).Create(t.Context(), object)).To(MatchError(ContainSubstring(tc.want)))
 			})
 		}
 	}
@@ -227,15 +214,12 @@ func TestScalePool(t *testing.T) {
 	g.Expect(s.strict().Status().Update(ctx, pool)).To(Succeed())
 	scale := &autoscalingv1.Scale{}
 	g.Expect(s.client.SubResource("scale").Get(ctx, pool, scale)).To(Succeed())
-	if scale.Spec.Replicas != 3 || scale.Status.Replicas != 3 || scale.Status.Selector != pool.Status.LabelSelector {
-		t.Errorf("the scale is %+v", scale)
-	}
+	g.Expect(scale.Spec.Replicas).To(BeEquivalentTo(3))
+	g.Expect(scale.Status).To(Equal(autoscalingv1.ScaleStatus{Replicas: 3, Selector: pool.Status.LabelSelector}))
 	scale.Spec.Replicas = 0
 	g.Expect(s.client.SubResource("scale").Update(ctx, pool, client.WithSubResourceBody(scale))).To(Succeed())
 	g.Expect(s.client.Get(ctx, client.ObjectKeyFromObject(pool), pool)).To(Succeed())
-	if pool.Spec.Replicas != 0 {
-		t.Errorf("the pool has %d replicas", pool.Spec.Replicas)
-	}
+	g.Expect(pool.Spec.Replicas).To(BeZero())
 }
 
 // TestWhatIsNotSupportedIsStored checks that the API server stores fields that the operator does not support, so that the operator can

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -47,67 +46,61 @@ spec:
 
 // TestStrimziPodSet checks that Strimzi's manifests apply unchanged, are served in both versions, and lose no field of their pods.
 func TestStrimziPodSet(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	namespace := s.namespace(ctx, t)
 	object := decode(t, podSet)
 	object.SetNamespace(namespace)
-	NewWithT(t).Expect(s.strict().Create(ctx, object.DeepCopy())).To(Succeed(), "create")
+	g.Expect(s.strict().Create(ctx, object.DeepCopy())).To(Succeed(), "create")
 	key := types.NamespacedName{Namespace: namespace, Name: "my-cluster-kafka"}
 	for _, version := range podSetVersions {
 		got := &unstructured.Unstructured{}
 		got.SetAPIVersion("core.strimzi.io/" + version)
 		got.SetKind("StrimziPodSet")
-		NewWithT(t).Expect(s.client.Get(ctx, key, got)).To(Succeed(), "%s", version)
+		g.Expect(s.client.Get(ctx, key, got)).To(Succeed(), "%s", version)
 		pods, _, _ := unstructured.NestedSlice(got.Object, "spec", "pods")
 		want, _, _ := unstructured.NestedSlice(object.Object, "spec", "pods")
 		same(t, version, want, pods)
 	}
 	typed, older := &core.StrimziPodSet{}, &corev1beta2.StrimziPodSet{}
 	for _, o := range []client.Object{typed, older} {
-		NewWithT(t).Expect(s.client.Get(ctx, key, o)).To(Succeed())
+		g.Expect(s.client.Get(ctx, key, o)).To(Succeed())
 	}
 	pods, err := typed.DesiredPods()
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	if len(pods) != 1 || pods[0].Annotations[core.AnnotationRevision] != "65a2d237" ||
-		pods[0].Labels[core.LabelBrokerRole] != "true" {
-		t.Errorf("the pods of the set are %+v", pods)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(pods).To(HaveLen(1))
+	g.Expect(pods[0].Annotations).To(HaveKeyWithValue(core.AnnotationRevision, "65a2d237"))
+	g.Expect(pods[0].Labels).To(HaveKeyWithValue(core.LabelBrokerRole, "true"))
 	typed.Spec.Pods[0].Raw = []byte(`{"metadata": 7}`)
-	if _, err := typed.DesiredPods(); err == nil || !strings.Contains(err.Error(), "spec.pods[0] is not a Pod") {
-		t.Errorf("what is no pod is told as: %v", err)
-	}
+	_, err = typed.DesiredPods()
+	g.Expect(err).To(MatchError(ContainSubstring("spec.pods[0] is not a Pod")))
 }
 
 // TestPodSetCRD checks the installed CustomResourceDefinition: names, versions, one schema for both versions, and the columns.
 func TestPodSetCRD(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Name: "strimzipodsets.core.strimzi.io"}, crd)).To(Succeed())
+	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Name: "strimzipodsets.core.strimzi.io"}, crd)).To(Succeed())
 	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue {
-			t.Errorf("the server complains of the schema: %s", condition.Message)
+		if condition.Type == apiextensionsv1.NonStructuralSchema {
+			g.Expect(condition.Status).NotTo(Equal(apiextensionsv1.ConditionTrue), "%s", condition.Message)
 		}
 	}
-	if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{"sps"}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
-		t.Errorf("names = %+v", got)
-	}
-	if len(crd.Spec.Versions) != 2 {
-		t.Fatalf("there are %d versions", len(crd.Spec.Versions))
-	}
+	g.Expect(crd.Spec.Names.ShortNames).To(Equal([]string{"sps"}))
+	g.Expect(crd.Spec.Names.Categories).To(Equal([]string{"strimzi"}))
+	g.Expect(crd.Spec.Versions).To(HaveLen(2))
 	for _, version := range crd.Spec.Versions {
-		if !version.Served || version.Storage != (version.Name == "v1") || version.Subresources == nil || version.Subresources.Status == nil {
-			t.Errorf("%s: served %t, stored %t, subresources %+v", version.Name, version.Served, version.Storage, version.Subresources)
-		}
+		g.Expect(version.Served).To(BeTrue(), version.Name)
+		g.Expect(version.Storage).To(Equal(version.Name == "v1"), version.Name)
+		g.Expect(version.Subresources).To(HaveField("Status", Not(BeNil())), version.Name)
 		var columns []string
 		for _, c := range version.AdditionalPrinterColumns {
 			columns = append(columns, c.Name+" "+c.JSONPath)
 		}
-		want := []string{"Pods .status.pods", "Ready Pods .status.readyPods", "Current Pods .status.currentPods",
-			"Age .metadata.creationTimestamp"}
-		if !slices.Equal(columns, want) {
-			t.Errorf("%s: columns = %v", version.Name, columns)
-		}
+		g.Expect(columns).To(Equal([]string{"Pods .status.pods", "Ready Pods .status.readyPods", "Current Pods .status.currentPods",
+			"Age .metadata.creationTimestamp"}), version.Name)
 		same(t, version.Name, crd.Spec.Versions[0].Schema, version.Schema)
 	}
 }
@@ -127,9 +120,7 @@ func TestInvalidPodSet(t *testing.T) {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				object := decode(t, fmt.Sprintf(`{"apiVersion":"core.strimzi.io/%s","kind":"StrimziPodSet",
 					"metadata":{"name":"a","namespace":"default"},"spec":%s}`, version, tc.spec))
-				if err := s.strict().Create(t.Context(), object); err == nil || !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("got %v, want %q", err, tc.want)
-				}
+				NewWithT(t).Expect(s.strict().Create(t.Context(), object)).To(MatchError(ContainSubstring(tc.want)))
 			})
 		}
 	}
@@ -150,9 +141,7 @@ func TestPodSetStatus(t *testing.T) {
 	}
 	object.Object["status"] = map[string]any{"pods": int64(9)}
 	g.Expect(s.strict().Create(ctx, object)).To(Succeed())
-	if _, found := object.Object["status"]; found {
-		t.Errorf("a client made a pod set with the status %v", object.Object["status"])
-	}
+	g.Expect(object.Object).NotTo(HaveKey("status"))
 	object.Object["status"] = status
 	g.Expect(s.strict().Status().Update(ctx, object)).To(Succeed())
 	typed := &core.StrimziPodSet{}
@@ -184,13 +173,10 @@ func TestPodSetApply(t *testing.T) {
 		run("apply", mode, "-n", namespace, "-f", manifest)
 		g.Expect(s.strict().Update(ctx, first.DeepCopy())).To(Succeed(), "writing back what was read")
 		g.Expect(s.client.Get(ctx, key, again)).To(Succeed())
-		if first.ResourceVersion != again.ResourceVersion {
-			t.Errorf("%s: applying the same again, or writing back what was read, changed it:\n%s\n%s", mode, asJSON(t, first), asJSON(t, again))
-		}
-		if got := run("get", "strimzi,sps", "-n", namespace, "-o", "name"); !strings.Contains(got,
-			"strimzipodset.core.strimzi.io/my-cluster-kafka\n") {
-			t.Errorf("get strimzi,sps = %q", got)
-		}
+		g.Expect(again.ResourceVersion).To(Equal(first.ResourceVersion),
+			"%s: applying the same again, or writing back what was read, changed it:\n%s\n%s", mode, asJSON(t, first), asJSON(t, again))
+		g.Expect(run("get", "strimzi,sps", "-n", namespace, "-o", "name")).To(
+			ContainSubstring("strimzipodset.core.strimzi.io/my-cluster-kafka\n"))
 	}
 }
 
@@ -207,9 +193,7 @@ func decode(t *testing.T, manifest string) *unstructured.Unstructured {
 // same compares the object that was sent with the one that was read.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if w, g := asJSON(t, want), asJSON(t, got); w != g {
-		t.Errorf("%s: got %s, want %s", what, g, w)
-	}
+	NewWithT(t).Expect(asJSON(t, got)).To(Equal(asJSON(t, want)), what)
 }
 
 func asJSON(t *testing.T, value any) string {
@@ -220,8 +204,7 @@ func asJSON(t *testing.T, value any) string {
 	// Encode once more to sort the keys.
 	var plain any
 	g.Expect(json.Unmarshal(data, &plain)).To(Succeed())
-	if data, err = json.Marshal(plain); err != nil {
-		t.Fatal(err)
-	}
+	data, err = json.Marshal(plain)
+	g.Expect(err).NotTo(HaveOccurred())
 	return string(data)
 }

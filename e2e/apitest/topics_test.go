@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,9 +30,10 @@ const crdName = "kafkatopics.kafka.strimzi.io"
 
 // TestCRD checks the installed CustomResourceDefinition: its names and versions, and that the API server reports no problem.
 func TestCRD(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	NewWithT(t).Expect(s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd)).To(Succeed())
+	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Name: crdName}, crd)).To(Succeed())
 	want := map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.ConditionStatus{
 		apiextensionsv1.Established:                           apiextensionsv1.ConditionTrue,
 		apiextensionsv1.NamesAccepted:                         apiextensionsv1.ConditionTrue,
@@ -41,31 +41,25 @@ func TestCRD(t *testing.T) {
 		apiextensionsv1.KubernetesAPIApprovalPolicyConformant: apiextensionsv1.ConditionFalse,
 	}
 	for _, condition := range crd.Status.Conditions {
-		if status, known := want[condition.Type]; known && status != condition.Status {
-			t.Errorf("condition %s is %s: %s", condition.Type, condition.Status, condition.Message)
+		if status, known := want[condition.Type]; known {
+			g.Expect(condition.Status).To(Equal(status), "%s: %s", condition.Type, condition.Message)
 		}
 		if condition.Type == apiextensionsv1.Established {
 			delete(want, condition.Type)
 		}
 	}
-	if _, missing := want[apiextensionsv1.Established]; missing {
-		t.Error("the CRD is not established")
-	}
-	if got := crd.Status.StoredVersions; !slices.Equal(got, []string{"v1"}) {
-		t.Errorf("stored versions = %v, want [v1]", got)
-	}
+	g.Expect(want).NotTo(HaveKey(apiextensionsv1.Established))
+	g.Expect(crd.Status.StoredVersions).To(Equal([]string{"v1"}))
 	for _, version := range crd.Spec.Versions {
-		if !version.Served || version.Storage != (version.Name == "v1") {
-			t.Errorf("%s: served %t, stored %t", version.Name, version.Served, version.Storage)
-		}
+		g.Expect(version.Served).To(BeTrue(), version.Name)
+		g.Expect(version.Storage).To(Equal(version.Name == "v1"), version.Name)
 	}
-	if got := crd.Spec.Names; !slices.Equal(got.ShortNames, []string{"kt"}) || !slices.Equal(got.Categories, []string{"strimzi"}) {
-		t.Errorf("names = %+v", got)
-	}
+	g.Expect(crd.Spec.Names.ShortNames).To(Equal([]string{"kt"}))
+	g.Expect(crd.Spec.Names.Categories).To(Equal([]string{"strimzi"}))
 	// kubectl apply without --server-side stores a copy of the object in an annotation, which is limited to 256 KiB.
-	if text, err := json.Marshal(crd); err != nil || len(text) > 200<<10 {
-		t.Errorf("the CRD has %d bytes (%v)", len(text), err)
-	}
+	text, err := json.Marshal(crd)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(len(text)).To(BeNumerically("<=", 200<<10))
 }
 
 // TestInvalid creates invalid KafkaTopics. The message has to name the field.
@@ -112,12 +106,8 @@ func TestInvalid(t *testing.T) {
 					object.Object["status"] = value(t, tc.status)
 					err = c.Status().Update(t.Context(), object)
 				}
-				if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) {
-					t.Fatalf("error = %v, want it to be refused", err)
-				}
-				if !strings.Contains(err.Error(), tc.want) {
-					t.Errorf("message = %q, want it to say %q", err, tc.want)
-				}
+				g.Expect(err).To(Or(Satisfy(apierrors.IsInvalid), Satisfy(apierrors.IsBadRequest)))
+				g.Expect(err).To(MatchError(ContainSubstring(tc.want)))
 				neighbour := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 				neighbour.SetGroupVersionKind(version.WithKind("KafkaTopic"))
 				neighbour.SetNamespace("default")
@@ -156,16 +146,12 @@ func TestLargeNumbers(t *testing.T) {
 	}
 	for version, spec := range map[string]*kafkav1.KafkaTopicSpec{"v1": v1.Spec, "v1beta2": v1beta2.Spec} {
 		for key, text := range want {
-			if got, err := spec.Config[key].Text(); got != text || err != nil {
-				t.Errorf("%s: %s = %q (%v), want %q", version, key, got, err, text)
-			}
+			g.Expect(spec.Config[key].Text()).To(Equal(text), "%s: %s", version, key)
 		}
 	}
 	// Nothing was changed: a patch between the versions of our types must be empty, and must change nothing.
 	patch := client.MergeFrom(v1.DeepCopy())
-	if data, err := patch.Data(v1); err != nil || string(data) != "{}" {
-		t.Errorf("a patch without changes = %s (%v)", data, err)
-	}
+	g.Expect(patch.Data(v1)).To(BeEquivalentTo("{}"))
 }
 
 // TestStatusFieldsCanBeRemoved removes the claim of a topic from the status, as the operator does for unmanaged topics, with a merge patch
@@ -184,21 +170,19 @@ func TestStatusFieldsCanBeRemoved(t *testing.T) {
 	}
 	for name, patch := range patches {
 		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
 			ctx := t.Context()
 			topic := claimed(ctx, t, s)
-			NewWithT(t).Expect(s.client.Status().Patch(ctx, topic, patch(topic))).To(Succeed())
+			g.Expect(s.client.Status().Patch(ctx, topic, patch(topic))).To(Succeed())
 			for _, version := range versions {
 				got := get(t, s, version.WithKind("KafkaTopic"), topic.Namespace, topic.Name)
 				status, _, err := unstructured.NestedMap(got.Object, "status")
-				NewWithT(t).Expect(err).NotTo(HaveOccurred())
+				g.Expect(err).NotTo(HaveOccurred())
 				for _, field := range []string{"topicName", "topicId", "clusterId"} {
-					if value, found := status[field]; found {
-						t.Errorf("%s: %s is still there: %v", version.Version, field, value)
-					}
+					g.Expect(status).NotTo(HaveKey(field), version.Version)
 				}
-				if status["observedGeneration"] != int64(1) || len(status["conditions"].([]any)) != 3 {
-					t.Errorf("%s: the rest of the status suffered: %v", version.Version, status)
-				}
+				g.Expect(status).To(HaveKeyWithValue("observedGeneration", int64(1)), version.Version)
+				g.Expect(status["conditions"]).To(HaveLen(3), version.Version)
 			}
 		})
 	}
@@ -215,20 +199,18 @@ func TestStatusIsSeparate(t *testing.T) {
 		Status:     kafkav1.KafkaTopicStatus{ClusterID: "mine"},
 	}
 	g.Expect(s.client.Create(ctx, topic)).To(Succeed())
-	if topic.Status.ClusterID != "" {
-		t.Errorf("a status was written with the object: %+v", topic.Status)
-	}
+	g.Expect(topic.Status.ClusterID).To(BeEmpty())
 	topic.Status.ClusterID = "theirs"
 	topic.Spec.Partitions = new(int64(9))
 	g.Expect(s.client.Status().Update(ctx, topic)).To(Succeed())
-	if *topic.Spec.Partitions != 3 || topic.Status.ClusterID != "theirs" || topic.Generation != 1 {
-		t.Errorf("after a status update: partitions %d, clusterId %q, generation %d", *topic.Spec.Partitions, topic.Status.ClusterID,
-			topic.Generation)
-	}
+	g.Expect(topic.Spec.Partitions).To(HaveValue(BeEquivalentTo(3)))
+	g.Expect(topic.Status.ClusterID).To(Equal("theirs"))
+	g.Expect(topic.Generation).To(BeEquivalentTo(1))
 }
 
 // TestColumns checks the table that kubectl prints.
 func TestColumns(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	topic := claimed(ctx, t, s)
@@ -238,12 +220,12 @@ func TestColumns(t *testing.T) {
 		config.APIPath = "/apis"
 		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
 		c, err := rest.RESTClientFor(config)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		g.Expect(err).NotTo(HaveOccurred())
 		text, err := c.Get().Namespace(topic.Namespace).Resource("kafkatopics").
 			SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		g.Expect(err).NotTo(HaveOccurred())
 		table := &metav1.Table{}
-		NewWithT(t).Expect(json.Unmarshal(text, table)).To(Succeed())
+		g.Expect(json.Unmarshal(text, table)).To(Succeed())
 		var columns []string
 		for i, column := range table.ColumnDefinitions {
 			cell := fmt.Sprint(table.Rows[0].Cells[i])
@@ -252,44 +234,33 @@ func TestColumns(t *testing.T) {
 			}
 			columns = append(columns, fmt.Sprintf("%s/%d=%s", column.Name, column.Priority, cell))
 		}
-		want := []string{
+		g.Expect(columns).To(Equal([]string{
 			"Name/0=claimed", "Cluster/0=my-cluster", "Partitions/0=12", "Replication factor/0=3", "Ready/0=False", "Age/0=-",
 			"Topic ID/1=7SnvzO8GQE2Al5oIAxLhVg", "Reason/1=KafkaError",
-		}
-		if !slices.Equal(columns, want) {
-			t.Errorf("%s:\nwant %v\ngot  %v", version.Version, want, columns)
-		}
+		}), version.Version)
 	}
 }
 
 // TestKubectl checks kubectl: both kinds of apply, the short name, the category, and wait.
 func TestKubectl(t *testing.T) {
+	g := NewWithT(t)
 	s := needServer(t)
 	ctx := t.Context()
 	run := kubectl(t, s)
 	for _, mode := range []string{"--server-side=false", "--server-side=true"} {
 		namespace := s.namespace(ctx, t)
 		first := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml")
-		if again := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml"); mode == "--server-side=false" &&
-			strings.Contains(again, "configured") {
-			t.Errorf("apply %s: the second time changed something:\n%s", mode, again)
+		if again := run("apply", mode, "-n", namespace, "-f", "testdata/strimzi-examples.yaml"); mode == "--server-side=false" {
+			g.Expect(again).NotTo(ContainSubstring("configured"), "the second time changes nothing")
 		}
-		if got := strings.Count(first, "kafkatopic.kafka.strimzi.io/"); got != len(read(t, "testdata/strimzi-examples.yaml")) {
-			t.Errorf("apply %s:\n%s", mode, first)
-		}
-		if got := run("get", "strimzi", "-n", namespace, "-o", "name"); !strings.Contains(got, "kafkatopic.kafka.strimzi.io/my-topic\n") {
-			t.Errorf("get strimzi = %q", got)
-		}
+		g.Expect(strings.Count(first, "kafkatopic.kafka.strimzi.io/")).To(Equal(len(read(t, "testdata/strimzi-examples.yaml"))), "%s", first)
+		g.Expect(run("get", "strimzi", "-n", namespace, "-o", "name")).To(ContainSubstring("kafkatopic.kafka.strimzi.io/my-topic\n"))
 	}
 	topic := claimed(ctx, t, s)
-	if got := strings.Fields(run("get", "kt", "-n", topic.Namespace, "--no-headers")); !slices.Equal(got[:5],
-		[]string{"claimed", "my-cluster", "12", "3", "False"}) {
-		t.Errorf("get kt = %v", got)
-	}
+	g.Expect(strings.Fields(run("get", "kt", "-n", topic.Namespace, "--no-headers"))[:5]).To(
+		Equal([]string{"claimed", "my-cluster", "12", "3", "False"}))
 	run("wait", "--for=condition=Ready=false", "--timeout=10s", "-n", topic.Namespace, "kt/claimed")
-	if got := run("explain", "kafkatopic.spec.config"); !strings.Contains(got, "lists of these, which Kafka gets joined by commas") {
-		t.Errorf("explain = %s", got)
-	}
+	g.Expect(run("explain", "kafkatopic.spec.config")).To(ContainSubstring("lists of these, which Kafka gets joined by commas"))
 }
 
 // kubectl returns a function that runs kubectl as an administrator and returns its output. A warning fails the test.
@@ -309,12 +280,8 @@ func kubectl(t *testing.T, s *server) func(args ...string) string {
 		t.Helper()
 		stdout, stderr, err := ctl.Run(args...)
 		out, errText := readAll(t, stdout), readAll(t, stderr)
-		if err != nil {
-			t.Fatalf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, out, errText)
-		}
-		if errText != "" {
-			t.Errorf("kubectl %s warns: %s", strings.Join(args, " "), errText)
-		}
+		g.Expect(err).NotTo(HaveOccurred(), "kubectl %s:\n%s%s", strings.Join(args, " "), out, errText)
+		g.Expect(errText).To(BeEmpty(), "kubectl %s", strings.Join(args, " "))
 		return out
 	}
 }

@@ -54,27 +54,20 @@ func supervise() int {
 
 func newDemo(t *testing.T) (*Demo, *bytes.Buffer) {
 	t.Helper()
+	g := NewWithT(t)
 	if err := controlplane.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
+		g.Expect(os.Getenv("CI")).NotTo(Equal("true"), "%v", err)
 		t.Skip(err)
 	}
 	dir := filepath.Join(t.TempDir(), "demo")
 	t.Setenv(folderVariable, dir)
 	out := &bytes.Buffer{}
 	d, err := inFolder(dir, out)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
-		if err := d.Down(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-		if left := processesOf(t, dir); len(left) > 0 {
-			t.Errorf("processes are left: %v", left)
-		}
-		if _, err := os.Stat(dir); !os.IsNotExist(err) {
-			t.Errorf("%s is still there: %v", dir, err)
-		}
+		g.Expect(d.Down(context.WithoutCancel(t.Context()))).To(Succeed())
+		g.Expect(processesOf(t, dir)).To(BeEmpty())
+		g.Expect(dir).NotTo(BeAnExistingFile())
 	})
 	return d, out
 }
@@ -84,31 +77,22 @@ func TestRoll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real parts take longer than -short allows")
 	}
+	g := NewWithT(t)
 	d, out := newDemo(t)
 	if err := realkafka.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
+		g.Expect(os.Getenv("CI")).NotTo(Equal("true"), "%v", err)
 		t.Skip(err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	if err := d.Roll(t.Context()); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	g.Expect(d.Roll(t.Context())).To(Succeed(), out.String)
 	for _, want := range []string{
 		"Nothing to do: 3 nodes are up to date.", "3 of 3 nodes need a restart, in 3 batches", "Hold: it is annotated",
 		"Done: 3 nodes restarted", "and 0 refused", "log.cleaner.threads of all brokers", "All three nodes have it.",
 	} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the story lacks %q:\n%s", want, out)
-		}
+		g.Expect(out.String()).To(ContainSubstring(want))
 	}
-	if left := processesOf(t, os.Getenv("TMPDIR")); len(left) > 0 {
-		t.Errorf("processes are left: %v", left)
-	}
-	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
-		t.Errorf("files are left: %v %v", left, err)
-	}
+	g.Expect(processesOf(t, os.Getenv("TMPDIR"))).To(BeEmpty())
+	g.Expect(os.ReadDir(os.Getenv("TMPDIR"))).To(BeEmpty())
 }
 
 // processesOf returns the processes that have the folder in their arguments.
@@ -126,54 +110,35 @@ func processesOf(t *testing.T, dir string) []string {
 }
 
 func TestUpTwiceTopicsDown(t *testing.T) {
+	g := NewWithT(t)
 	d, out := newDemo(t)
-	if err := d.Up(t.Context(), ""); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	g.Expect(d.Up(t.Context(), "")).To(Succeed(), out.String)
 	for _, want := range []string{"orders", "Go on playing", "It was back after", "Kafka has no topic hello any more"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the story lacks %q:\n%s", want, out)
-		}
+		g.Expect(out.String()).To(ContainSubstring(want))
 	}
 
 	out.Reset()
-	if err := d.Up(t.Context(), kafkaEmbedded); err != nil || !strings.Contains(out.String(), "running already") {
-		t.Errorf("a second up: %v\n%s", err, out)
-	}
-	if err := d.Up(t.Context(), kafkaReal); err == nil {
-		t.Error("an up with another Kafka is fine with the one that runs")
-	}
+	g.Expect(d.Up(t.Context(), kafkaEmbedded)).To(Succeed(), out.String)
+	g.Expect(out.String()).To(ContainSubstring("running already"))
+	g.Expect(d.Up(t.Context(), kafkaReal)).NotTo(Succeed(), "another Kafka runs")
 
 	out.Reset()
-	if err := d.Topics(t.Context()); err != nil || !strings.Contains(out.String(), "Orders_DEAD.Letters") {
-		t.Errorf("topics: %v\n%s", err, out)
-	}
+	g.Expect(d.Topics(t.Context())).To(Succeed(), out.String)
+	g.Expect(out.String()).To(ContainSubstring("Orders_DEAD.Letters"))
 }
 
 func TestUpAfterTheSupervisorWasKilled(t *testing.T) {
 	g := NewWithT(t)
 	d, out := newDemo(t)
-	if err := d.Up(t.Context(), ""); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	g.Expect(d.Up(t.Context(), "")).To(Succeed(), out.String)
 	s, err := d.running()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(s.Supervisor.signal(syscall.SIGKILL)).To(Succeed())
-	deadline := time.After(time.Minute)
-	for len(processesOf(t, d.dir)) > 0 {
-		select {
-		case <-deadline:
-			t.Fatalf("processes outlive the supervisor: %v", processesOf(t, d.dir))
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	if err := d.Topics(t.Context()); err == nil {
-		t.Error("topics of a demo that does not run")
-	}
+	g.Eventually(func() []string { return processesOf(t, d.dir) }, time.Minute).Should(BeEmpty(), "none outlives the supervisor")
+	g.Expect(d.Topics(t.Context())).NotTo(Succeed(), "the demo does not run")
 	out.Reset()
-	if err := d.Up(t.Context(), ""); err != nil || !strings.Contains(out.String(), "without cleaning up") {
-		t.Errorf("up after a crash: %v\n%s", err, out)
-	}
+	g.Expect(d.Up(t.Context(), "")).To(Succeed(), out.String)
+	g.Expect(out.String()).To(ContainSubstring("without cleaning up"))
 }
 
 func TestInterruptedUpLeavesNothing(t *testing.T) {
@@ -191,24 +156,22 @@ func TestInterruptedUpLeavesNothing(t *testing.T) {
 			}
 		}
 	}()
-	if err := d.Up(ctx, ""); err == nil || !strings.Contains(err.Error(), "interrupted") {
-		t.Errorf("up: %v\n%s", err, out)
-	}
+	NewWithT(t).Expect(d.Up(ctx, "")).To(MatchError(ContainSubstring("interrupted")), out.String)
 }
 
 func TestAReusedProcessIDIsNotOurs(t *testing.T) {
+	g := NewWithT(t)
 	cmd := exec.Command("sleep", "60")
-	NewWithT(t).Expect(cmd.Start()).To(Succeed())
+	g.Expect(cmd.Start()).To(Succeed())
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
 	id, err := identify(cmd.Process.Pid)
-	if err != nil || !id.alive() {
-		t.Fatalf("%v, %v: not alive", id, err)
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(id.alive()).To(BeTrue())
 	stranger := identity{PID: id.PID, Start: "1"}
-	if stranger.alive() || stranger.signal(syscall.SIGKILL) != nil || !id.alive() {
-		t.Error("a process that was started at another time was taken for ours")
-	}
+	g.Expect(stranger.alive()).To(BeFalse(), "it was started at another time")
+	g.Expect(stranger.signal(syscall.SIGKILL)).To(Succeed())
+	g.Expect(id.alive()).To(BeTrue())
 }

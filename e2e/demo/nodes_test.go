@@ -7,7 +7,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -21,9 +20,7 @@ func TestOnNodes(t *testing.T) {
 		t.Skip("real parts take longer than -short allows")
 	}
 	if err := realnodes.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
+		NewWithT(t).Expect(os.Getenv("CI")).NotTo(Equal("true"), "%v", err)
 		t.Skip(err)
 	}
 	for name, c := range map[string]struct {
@@ -41,23 +38,17 @@ func TestOnNodes(t *testing.T) {
 			out := &bytes.Buffer{}
 			d, err := inFolder(filepath.Join(temporary, "demo"), out)
 			g.Expect(err).NotTo(HaveOccurred())
-			if err := c.up(d, t.Context()); err != nil {
-				t.Errorf("%v\n%s", err, out)
-			}
-			for _, want := range c.story {
-				if !strings.Contains(out.String(), want) {
-					t.Errorf("the story lacks %q:\n%s", want, out)
-				}
-			}
+			failure := c.up(d, t.Context())
+			story := out.String()
 			for range 2 { // the second time, nothing runs
 				g.Expect(c.down(d, context.WithoutCancel(t.Context()))).To(Succeed())
 			}
-			if left := processesOf(t, temporary); len(left) > 0 {
-				t.Errorf("processes are left: %v", left)
+			g.Expect(failure).NotTo(HaveOccurred(), "%s", story)
+			for _, want := range c.story {
+				g.Expect(story).To(ContainSubstring(want))
 			}
-			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
-				t.Errorf("files are left: %v %v", left, err)
-			}
+			g.Expect(processesOf(t, temporary)).To(BeEmpty())
+			g.Expect(os.ReadDir(temporary)).To(BeEmpty())
 			g.Expect(os.Remove(temporary)).To(Succeed())
 		})
 	}

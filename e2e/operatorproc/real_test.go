@@ -15,18 +15,12 @@ import (
 func TestTheOperatorItself(t *testing.T) {
 	g := NewWithT(t)
 	if err := controlplane.Available(t.Context()); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
+		g.Expect(os.Getenv("CI")).NotTo(Equal("true"), "%v", err)
 		t.Skip(err)
 	}
 	plane, err := controlplane.Start(t.Context(), controlplane.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
-	defer func() {
-		if err := plane.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { g.Expect(plane.Stop()).To(Succeed()) }()
 	crds, err := RepositoryPath("config", "crd", "bases")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(plane.InstallCRDs(crds)).To(Succeed())
@@ -36,20 +30,14 @@ func TestTheOperatorItself(t *testing.T) {
 
 	op, err := Start(t.Context(), Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: cluster.Bootstrap()})
 	g.Expect(err).NotTo(HaveOccurred())
-	defer func() {
-		if err := op.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer func() { g.Expect(op.Close()).To(Succeed()) }()
 	g.Expect(op.WaitReady(t.Context())).To(Succeed())
 	metrics, err := op.Metrics(t.Context())
-	if err != nil || !metrics.Has("strimzi_resources", `kind="KafkaTopic"`) {
-		t.Errorf("metrics %v, %v, want those of the operator", metrics, err)
-	}
-	if used, err := op.Usage(); err != nil || used.CPU < 10*time.Millisecond || used.RSS < 10<<20 {
-		t.Errorf("usage %+v, %v, want that of a running operator", used, err)
-	}
-	if code, err := op.Terminate(); code != 0 || err != nil {
-		t.Errorf("it ends with code %d, %v, want 0; its log ends with\n%s", code, err, op.LogTail(10))
-	}
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(metrics.Has("strimzi_resources", `kind="KafkaTopic"`)).To(BeTrue())
+	used, err := op.Usage()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(used.CPU).To(BeNumerically(">=", 10*time.Millisecond))
+	g.Expect(used.RSS).To(BeNumerically(">=", 10<<20))
+	g.Expect(op.Terminate()).To(BeZero(), func() string { return op.LogTail(10) })
 }
