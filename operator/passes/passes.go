@@ -48,7 +48,7 @@ func New(registry prometheus.Registerer, buckets []float64, now func() time.Time
 		failed:     counter("strimzi_reconciliations_failed_total", "Failed reconciliations"),
 		periodical: counter("strimzi_reconciliations_periodical_total", "Periodic reconciliations of resources that were ready before"),
 		locked: counter("strimzi_reconciliations_locked_total",
-			"Events that arrived while the same resource was being reconciled; always 0 in the cluster-operator"),
+			"Events for a resource that was being reconciled; always 0 in the cluster-operator"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "strimzi_reconciliations_duration_seconds",
 			Help: "Duration of a reconciliation", Buckets: buckets}, labels),
 		slowest: newGauge(labels, now),

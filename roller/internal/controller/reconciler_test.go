@@ -395,11 +395,12 @@ func (o *outage) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 }
 
-// A Kafka whose nodes are all in a Kubernetes cluster that is lost when this process begins to lead is looked at once that is back, although
-// no event reports what did not change meanwhile.
+// A Kafka whose nodes are all in a Kubernetes cluster that is lost when this process begins to lead is looked at once that is back,
+// although no event reports what did not change meanwhile.
 func TestAKubernetesClusterThatIsBackIsLookedAt(t *testing.T) {
 	needServer(t)
-	east := &outage{over: make(chan struct{}), Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(setOf(t, "back", "mine")).Build()}
+	there := fake.NewClientBuilder().WithScheme(scheme).WithObjects(setOf(t, "back", "mine")).Build()
+	east := &outage{Reader: there, over: make(chan struct{})}
 	w := begin(t, "back", "", observe.Source{ID: "east", Cache: east})
 	w.Eventually(east.asked.Load).Should(BeTrue())
 	close(east.over)
