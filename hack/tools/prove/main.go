@@ -67,6 +67,7 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/controller", test: "TestDriftElsewhereIsHealedByWatches", what: "accidents", least: 38},
 	{pkg: "./e2e/prove", test: "TestTheRaceOfTwoOperators", what: "rounds", least: 200},
 	{pkg: "./e2e/prove", test: "TestKillNine", what: "operations", least: 1000},
+	{pkg: "./e2e/dropin", test: "TestStrimzisPodsRunOnNodes", what: "deployments", least: 2},
 	{pkg: "./e2e/clusteroperator", test: "TestClusterOperatorOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/rollernodes", test: "TestRollerOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/stretch", test: "TestStretchedKafkaOnNodes", what: "records", least: 1},
