@@ -38,8 +38,7 @@ func (w *model) converge() {
 		if w.violation != "" {
 			return
 		}
-		// A process that has just started sees each failure for the first time, which may pass by itself: it needs a second look.
-		if n > 0 && w.writes-w.disputes == before {
+		if n > 0 && w.writes-w.disputes == before { // a new process takes a failure for a lasting one at its second pass
 			w.checkEnd()
 			w.checkTombs()
 			w.wayOut()

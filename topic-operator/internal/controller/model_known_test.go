@@ -282,3 +282,34 @@ func TestAMismatchIsToldAgainAfterAnotherClusterAnswered(t *testing.T) {
 		{do: "timer", key: 3, who: 0, arg: 48173, fault: "answer-lost", n: 1},
 	}})
 }
+
+// A random history found this. An object that was released, and that another owner's finalizer still holds, waits for nothing.
+func TestAReleasedObjectDoesNotWaitForTheID(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{finalizers: true, blockUnknown: true, faults: true}, steps: []modelStep{
+		{do: "mute", key: 2, who: 1, arg: 1456},
+		{do: "immigrate", key: 2, who: 1, arg: 8810},
+		{do: "deliver", key: 2, who: 1, arg: 36682},
+		{do: "work", key: 3, who: 1, arg: 39577},
+		{do: "hold", key: 2, who: 0, arg: 38662},
+		{do: "deliver", key: 1, who: 1, arg: 63642},
+		{do: "delete", key: 2, who: 0, arg: 39376},
+		{do: "deliver", key: 2, who: 0, arg: 37667},
+		{do: "deliver", key: 1, who: 1, arg: 181},
+		{do: "deliver", key: 1, who: 0, arg: 47493},
+		{do: "work", key: 3, who: 1, arg: 17454},
+		{do: "relabel", key: 2, who: 0, arg: 30428},
+		{do: "deliver", key: 2, who: 0, arg: 20125},
+		{do: "work", key: 3, who: 0, arg: 3490},
+	}})
+}
+
+// A random history found this. A process that has just started does not know how long Kafka has been refusing a topic, and reports the
+// failure as lasting at its second pass.
+func TestAFailureIsToldAsLastingAfterARestartToo(t *testing.T) {
+	checkKnown(t, modelHistory{config: modelConfig{faults: true}, steps: []modelStep{
+		{do: "create", key: 3, who: 1, arg: 53171},
+		{do: "deliver", key: 0, who: 1, arg: 10849},
+		{do: "work", key: 1, who: 1, arg: 13048},
+		{do: "restart", key: 0, who: 1, arg: 59717},
+	}})
+}

@@ -160,9 +160,9 @@ func (p *modelProcess) checkAsked(happened, words string, acted types.Namespaced
 		}
 		due, timed := p.due[key]
 		soon := timed && due.Sub(p.now()) <= lastRetry
-		active := p.op.process == p && !p.dead && p.op.selects(kt.Labels) && p.w.managed(kt) && !modelPaused(kt) && !p.w.released(kt)
+		active := p.op.process == p && !p.dead && p.op.selects(kt.Labels) && p.w.managed(kt) && !modelPaused(kt)
 		stored := p.w.server.objects[key]
-		waits := stored != nil && stored.UID == kt.UID && modelReports(stored, words) && modelReports(kt, words)
+		waits := stored != nil && stored.UID == kt.UID && !p.w.released(stored) && modelReports(stored, words) && modelReports(kt, words)
 		if active && waits && !slices.Contains(p.queue, key) && !p.busy(key) && !soon {
 			p.w.fail("%s waits for its timer, though %s: %s", key, happened, modelStatus(kt))
 		}
