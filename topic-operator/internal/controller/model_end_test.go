@@ -147,8 +147,8 @@ func (w *model) checkEnd() {
 	}
 }
 
-// rivalsAtEnd returns the other claimants of an object's topic.
-func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.KafkaTopic) {
+// rivalsAtEnd returns the other claimants of an object's topic, or those that keep it from being deleted.
+func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic, deletes bool) (rivals []*v1.KafkaTopic) {
 	mine := kt.Status.ClusterID
 	if mine == "" {
 		mine = o.clusterID()
@@ -156,6 +156,7 @@ func (w *model) rivalsAtEnd(o *modelOperator, kt *v1.KafkaTopic) (rivals []*v1.K
 	for _, key := range modelKeys {
 		c := w.server.objects[key]
 		if c != nil && c != kt && !w.released(c) && w.managed(c) && o.selects(c.Labels) && modelName(c) == modelName(kt) &&
+			w.counts(c, deletes) &&
 			(c.Status.ClusterID == "" || c.Status.ClusterID == mine) {
 			rivals = append(rivals, c)
 		}
@@ -176,10 +177,12 @@ func (w *model) checkBlocked(o *modelOperator, kt *v1.KafkaTopic) {
 		why = "it is not managed"
 	case w.server.prunes:
 		return // no proof that the operator owns the topic, where the operator requires one
-	case len(w.rivalsAtEnd(o, kt)) > 0:
+	case len(w.rivalsAtEnd(o, kt, true)) > 0:
 		why = "there are other claimants"
 	case s.ClusterID != "" && s.ClusterID != o.clusterID():
 		return // it belongs to another cluster
+	case w.forbids(kt):
+		why = "the policy forbids to delete its topic"
 	case owned:
 		why = "its topic is there, and can be deleted"
 	case w.settled(o.process, kt) && w.restored[kt.UID] == 0 && w.deletedFor(o.process, kt):
@@ -245,7 +248,8 @@ func (w *model) checkTombs() {
 	for _, tomb := range w.tombs {
 		kt, p := tomb.last, tomb.process
 		if p != p.op.process || p.gaps || w.server.prunes || !modelManaged(kt) || w.config.undeletable || !p.op.selects(kt.Labels) ||
-			kt.Status.ClusterID != p.op.clusterID() || w.others(kt) || modelName(kt) == internalTopic {
+			kt.Status.ClusterID != p.op.clusterID() || w.others(kt) || modelName(kt) == internalTopic ||
+			w.restricted[modelName(kt)] {
 			continue
 		}
 		if t := w.topicOf(p.op.index, modelName(kt)); t != nil && t.by == p && t.uid == kt.UID && t.id.String() == kt.Status.TopicID &&
@@ -279,7 +283,7 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 		return slices.ContainsFunc(s.Conditions, func(c v1.Condition) bool { return c.Type == kind && c.Status == status })
 	}
 	ready := has("Ready", "True") && s.ObservedGeneration == kt.Generation
-	rivals := w.rivalsAtEnd(o, kt)
+	rivals := w.rivalsAtEnd(o, kt, false)
 	loses := slices.ContainsFunc(rivals, func(c *v1.KafkaTopic) bool { return !w.config.oldestWins || modelOlder(c, kt) })
 	if !w.disputed(kt) { // it may be another writer's report
 		w.checkStalled(key, kt)
@@ -308,7 +312,7 @@ func (w *model) checkSettled(o *modelOperator, key types.NamespacedName, kt *v1.
 			w.fail("%s does not say that it belongs to another cluster: %s", key, modelStatus(kt))
 		}
 	case kt.Spec.TopicName != nil && s.TopicName != "" && s.TopicName != *kt.Spec.TopicName, kt.Spec.TopicName == nil && s.TopicName != "" &&
-		s.TopicName != kt.Name, loses:
+		s.TopicName != kt.Name, w.forbids(kt), loses:
 		if ready {
 			w.fail("%s is ready, though it is refused: %s", key, modelStatus(kt))
 		}

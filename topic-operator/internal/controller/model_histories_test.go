@@ -71,6 +71,10 @@ type model struct {
 	tombs     []modelTomb
 	// denied are the topics that the status of an object that is being deleted reported as not its own.
 	denied map[modelDenial]bool
+	// policy is the namespace that the namespace policy gives a topic to; a topic that it lacks is everybody's. restricted are the topics that
+	// it gave to a namespace at some time.
+	policy     map[string]string
+	restricted map[string]bool
 	// swapped reports whether another CustomResourceDefinition was applied at some time.
 	swapped bool
 	// saved is the backup of all statuses.
@@ -85,7 +89,8 @@ type model struct {
 
 func newModel(config modelConfig, m *metrics.Metrics, story *strings.Builder) *model {
 	w := &model{config: config, clock: newClock(), metrics: m, topics: map[kafka.TopicID]*modelTopic{}, unmanaged: map[types.UID]bool{},
-		throttled: map[types.UID]bool{}, restored: map[types.UID]int{}, denied: map[modelDenial]bool{}, story: story}
+		throttled: map[types.UID]bool{}, restored: map[types.UID]int{}, denied: map[modelDenial]bool{},
+		policy: map[string]string{}, restricted: map[string]bool{}, story: story}
 	w.server = newModelServer(w.clock.now)
 	w.server.gullible = config.plant == plantedGullible
 	for i := range w.clusters {

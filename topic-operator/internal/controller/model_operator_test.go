@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -126,6 +127,8 @@ type modelPass struct {
 	muted         bool
 	mutes         int
 	calls, writes int
+	// policy is the namespace policy at the start of the pass.
+	policy map[string]string
 	// observed is the generation that a write of the pass reported as reconciled; 0 if there was none.
 	observed int64
 	plan     modelStep
@@ -168,6 +171,18 @@ func (p *modelProcess) leads(context.Context) error {
 	return nil
 }
 
+// violation describes how the namespace policy forbids a namespace a topic.
+func (p *modelProcess) violation(namespace, topic string) string {
+	policy := p.w.policy
+	if p.w.config.plant == plantedEarlyPolicy && p.passing() {
+		policy = p.top().policy
+	}
+	if forbids(policy, namespace, topic) {
+		return "topic '" + topic + "' is another namespace's"
+	}
+	return ""
+}
+
 // start starts a new process of the operator, with a cache filled from the first events of the log. The old process ends; or, if the new
 // one usurps it, the old one was suspended and continues its pass.
 func (w *model) start(o *modelOperator, known int, usurps bool) {
@@ -186,7 +201,7 @@ func (w *model) start(o *modelOperator, known int, usurps bool) {
 	dropped := events.New(nil, events.Limits{}, func() {})
 	p.r = NewReconciler(&modelClient{p: p}, &modelKafka{p: p}, dropped, w.metrics, Options{
 		Selects: o.selects, Identity: &modelIdentity{p: p}, Claims: &modelClaims{p: p}, Interval: interval,
-		Leads: p.leads, Schema: &modelSchema{p: p}, UseFinalizers: w.config.finalizers,
+		Violation: p.violation, Leads: p.leads, Schema: &modelSchema{p: p}, UseFinalizers: w.config.finalizers,
 		Ownership: ownership.Rules{OldestWins: w.config.oldestWins, BlockUnknown: w.config.blockUnknown}, Now: p.now,
 	})
 	if o.process != nil {
@@ -307,7 +322,8 @@ func (p *modelProcess) patch(what string, obj client.Object, patch client.Patch,
 
 // pass runs one pass. If the process crashes in it, a new process starts.
 func (p *modelProcess) pass(key types.NamespacedName, plan modelStep) {
-	pass := &modelPass{key: key, began: p.w.births, muted: p.op.mute, mutes: p.op.mutes, plan: plan}
+	pass := &modelPass{key: key, began: p.w.births, muted: p.op.mute, mutes: p.op.mutes,
+		policy: maps.Clone(p.w.policy), plan: plan}
 	p.passes = append(p.passes, pass)
 	p.queue = slices.DeleteFunc(p.queue, func(k types.NamespacedName) bool { return k == key })
 	delete(p.due, key)

@@ -112,6 +112,30 @@ func (w *model) define(prunes bool) {
 	w.tell("a CustomResourceDefinition is applied that drops fields: %t", prunes)
 }
 
+// restrict gives a topic to a namespace by the namespace policy, or to everybody.
+func (w *model) restrict(s modelStep) {
+	name := topicName(s)
+	delete(w.policy, name)
+	if namespace := pick(s.arg, 2, "n1", "n2", ""); namespace != "" {
+		w.policy[name], w.restricted[name] = namespace, true
+	}
+	w.tell("the namespace policy gives topic %s to namespace %q", name, w.policy[name])
+	for _, o := range w.operators {
+		o.process.lookAtAll()
+	}
+}
+
+// forbids reports whether a policy keeps a topic from the KafkaTopics of a namespace.
+func forbids(policy map[string]string, namespace, topic string) bool {
+	owner, restricted := policy[topic]
+	return restricted && owner != namespace
+}
+
+// forbids reports whether the namespace policy in force keeps an object from its topic.
+func (w *model) forbids(kt *v1.KafkaTopic) bool {
+	return forbids(w.policy, kt.Namespace, modelName(kt))
+}
+
 // deny makes the API server refuse the dry runs that ask whether it keeps spec.managed, as an admission webhook may, or answer them again.
 func (w *model) deny(s modelStep) {
 	o := w.operators[s.who%2]

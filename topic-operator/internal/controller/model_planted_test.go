@@ -23,6 +23,8 @@ const (
 	plantedCacheClaims = "the claimants come from the cache"
 	// plantedCache: the check before a change reads everything from the cache.
 	plantedCache = "everything comes from the cache"
+	// plantedEarlyPolicy: the check before a change uses the namespace policy of the start of the pass.
+	plantedEarlyPolicy = "the policy comes from the start of the pass"
 	// plantedOneCheck: a request that is sent again is not checked again.
 	plantedOneCheck = "only the first attempt is checked"
 	// plantedNoLease: no check of the lease.
@@ -140,6 +142,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedCacheObject: {"by now", "which nobody deletes"},
 		plantedCacheClaims: {"claims too by now"},
 		plantedCache:       {"by now"},
+		plantedEarlyPolicy: {"may not by now"},
 		plantedOneCheck:    {"by now", "which nobody deletes"},
 		plantedNoLease:     {"though another replica leads"},
 		plantedOrdinary:    {"which is Kafka's own"},

@@ -98,6 +98,8 @@ func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) boo
 		return w.fail("%s %s topic %s for %s, which it does not select or manage by now", p, what, name, pass.key)
 	case !w.managed(now):
 		return w.fail("%s %s topic %s for %s, which was unmanaged before spec.managed was dropped", p, what, name, pass.key)
+	case forbids(w.policy, now.Namespace, name):
+		return w.fail("%s %s topic %s for %s, whose namespace may not by now", p, what, name, pass.key)
 	case deletes && now.DeletionTimestamp == nil:
 		return w.fail("%s %s topic %s for %s, which nobody deletes", p, what, name, pass.key)
 	case !deletes && (modelPaused(now) || now.DeletionTimestamp != nil):
@@ -110,7 +112,7 @@ func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) boo
 		}
 		foreign := c.Status.ClusterID != "" && mine != "" && c.Status.ClusterID != mine
 		if client.ObjectKeyFromObject(c) == pass.key || w.released(c) || modelName(c) != name || !w.managed(c) ||
-			!p.op.selects(c.Labels) || foreign {
+			!p.op.selects(c.Labels) || foreign || !w.counts(c, deletes) {
 			continue
 		}
 		if deletes || !w.config.oldestWins || modelOlder(c, now) {
@@ -118,6 +120,12 @@ func (w *model) checkTruth(p *modelProcess, what, name string, deletes bool) boo
 		}
 	}
 	return true
+}
+
+// counts reports whether the namespace policy lets an object claim its topic. One that had the topic before keeps it from being deleted
+// in any case.
+func (w *model) counts(kt *v1.KafkaTopic, deletes bool) bool {
+	return !w.forbids(kt) || deletes && (kt.Status.TopicID != "" || kt.Status.ClusterID != "")
 }
 
 // managed reports whether an object counts as managed. One that spec.managed unmanaged when the API server began to drop it does not.
@@ -183,7 +191,8 @@ func (w *model) checkLive(p *modelProcess, at int, what, name string) bool {
 		return w.fail("%s %s topic %s for %s, which is paused or being deleted", p, what, name, pass.key)
 	}
 	for _, rival := range p.rivals(pass, name) {
-		if (!w.config.oldestWins || modelOlder(rival, view)) && !w.swapped { // the dropped field may be a rival's cluster
+		if (!w.config.oldestWins || modelOlder(rival, view)) && !w.restricted[name] && // the policy may not have let it claim
+			!w.swapped { // the dropped field may be a rival's cluster
 			return w.fail("%s %s topic %s for %s, which %s/%s claims too", p, what, name, pass.key, rival.Namespace, rival.Name)
 		}
 	}
@@ -271,7 +280,7 @@ func (w *model) checkDelete(p *modelProcess, at int, t *modelTopic) {
 	if there != nil && there.UID == view.UID && there.DeletionTimestamp == nil {
 		w.fail("%s deletes topic %s for %s, which nobody deletes", p, t, pass.key)
 	}
-	if rivals := p.rivals(pass, t.name); len(rivals) > 0 {
+	if rivals := p.rivals(pass, t.name); len(rivals) > 0 && !w.restricted[t.name] { // the policy may not have let them claim it
 		w.fail("%s deletes topic %s for %s, though %s/%s claims it too", p, t, pass.key, rivals[0].Namespace, rivals[0].Name)
 	}
 	if read := p.read[pass.key]; read != nil && read.UID != view.UID && versionOf(read) > versionOf(view) {
@@ -467,10 +476,12 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 		w.fail("%s releases %s without knowing its cluster", p, pass.key)
 	case own == "":
 		return // protection is disabled
-	case s.ClusterID != "" && s.ClusterID != own && !w.undone(p, before):
+	case s.ClusterID != "" && s.ClusterID != own && !w.undone(p, before) && !(w.swapped && w.forbids(before)): // it may not see the cluster
 		w.fail("%s releases %s, which belongs to cluster %s", p, pass.key, s.ClusterID)
 	}
-	w.checkNothingLeft(p, before)
+	if !slices.ContainsFunc(names, func(name string) bool { return w.restricted[name] }) { // the policy may have forbidden it
+		w.checkNothingLeft(p, before)
+	}
 }
 
 // undone reports whether the CustomResourceDefinition hides the object's cluster, and all topics that the process created for the object

@@ -105,6 +105,7 @@ func init() { // avoids an initialization cycle
 		{name: "usurp", weight: 1, run: (*model).usurp, fault: true},
 		{name: "vanish", weight: 1, run: (*model).vanish, fault: true},
 		{name: "deny", weight: 1, run: (*model).deny, fault: true},
+		{name: "policy", weight: 1, run: (*model).restrict},
 		{name: "secret", weight: 1, run: (*model).changeSecret, fault: true},
 	}
 }
