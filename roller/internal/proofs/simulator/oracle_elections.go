@@ -6,7 +6,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// mayElect checks that an election is allowed: the roller is not paused, and the broker is not stopping.
+// mayElect checks that an election is allowed: the roller is not paused, the broker is not stopping, and a restart that follows waits until
+// the broker leads.
 func (o *oracle) mayElect(a roller.Action, d roller.Decision) {
 	if o.policy.Paused != "" {
 		o.fail("leaders: they are moved although it is paused")
@@ -14,8 +15,13 @@ func (o *oracle) mayElect(a roller.Action, d roller.Decision) {
 	if n := o.seen.Node(a.Node); n == nil || n.Terminating || !n.Ready.Or(false) {
 		o.fail("leaders: they are elected for node %d, which does not serve or goes", a.Node)
 	}
-	if slices.ContainsFunc(d.Actions, func(b roller.Action) bool { return b.Kind == roller.ActionRestart && b.Node == a.Node }) {
-		o.fail("leaders: they are elected for node %d, which is restarted now", a.Node)
+	for _, b := range d.Actions {
+		switch {
+		case b.Kind == roller.ActionRestart && b.Node == a.Node:
+			o.fail("leaders: they are elected for node %d, which is restarted now", a.Node)
+		case b.Kind == roller.ActionRestart && !a.Await:
+			o.fail("leaders: node %d goes without waiting until node %d leads", b.Node, a.Node)
+		}
 	}
 }
 

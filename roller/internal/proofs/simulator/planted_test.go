@@ -137,6 +137,11 @@ var planted = []struct {
 			d.Actions = append([]roller.Action{again}, d.Actions...)
 		}
 	})},
+	{"a restart waits for no election", []string{"leaders: node"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Actions {
+			d.Actions[i].Await = false
+		}
+	})},
 	{"leaders are moved during a pause", []string{"leaders: they are moved"}, func(s *roller.Snapshot, p roller.Progress,
 		policy roller.Policy) roller.Decision {
 		d := roller.Step(s, p, policy)
@@ -232,6 +237,14 @@ var planted = []struct {
 	})},
 	{"whoever nobody owns carries the changes of all", []string{"a configuration is changed through node"},
 		leavingNobody(func(n *roller.Node) { n.Foreign = "" })},
+	{"a change of all brokers rides on the first one", []string{"termination"},
+		func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+			d := roller.Step(s, p, policy)
+			first := slices.IndexFunc(s.Nodes, func(n roller.Node) bool { return n.Roles.Broker })
+			d.Actions = slices.DeleteFunc(d.Actions,
+				func(a roller.Action) bool { return len(a.Changes.Global) > 0 && a.Node != s.Nodes[first].ID })
+			return d
+		}},
 	{"a node with an illegal value holds up the others", []string{"termination", "order"}, with(func(s *roller.Snapshot) {
 		if slices.ContainsFunc(s.Nodes, func(n roller.Node) bool { return strings.Contains(fmt.Sprint(n.Desired.Or(nil)), ":-") }) {
 			for i := range s.Nodes {

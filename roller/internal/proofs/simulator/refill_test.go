@@ -111,3 +111,35 @@ func TestASlowBrokerHoldsUpItsNeighboursAlone(t *testing.T) {
 	whole, _ := roll(4*time.Minute, time.Nanosecond)
 	g.Expect(whole).To(BeNumerically(">", others+2*time.Minute), "one batch after another all wait")
 }
+
+// One dead broker at the start keeps those that share a partition with it from a batch of the plan. They go together once it is back; a
+// roller that forgets who could not go restarts them one by one.
+func TestADeadBrokerMakesARollSerialOnlyWhileItIsDead(t *testing.T) {
+	const restart = 30 * time.Second
+	for name, planted := range map[string]bool{"the roller": false, "and one that forgets who could not go is found": true} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			r := newRun(Scale{Brokers: 30, PartitionsPerBroker: 30, MaxUnavailable: 10, Restart: restart}.cluster(), nil)
+			if planted {
+				r.decide = func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+					p.Shut = nil
+					return roller.Step(s, p, policy)
+				}
+			}
+			r.w.crash(r.w.nodes[29])
+			for r.w.now.Sub(began) < time.Hour && r.last.Phase != roller.PhaseDone {
+				r.look(Step{})
+				r.w.pass(max(100*time.Millisecond, r.pause()))
+			}
+			g.Expect(r.broken()).To(BeEmpty())
+			took := r.w.now.Sub(began)
+			t.Log(took)
+			soon := BeNumerically("<", 30*restart/2)
+			if planted {
+				g.Expect(took).NotTo(soon)
+			} else {
+				g.Expect(took).To(soon)
+			}
+		})
+	}
+}
