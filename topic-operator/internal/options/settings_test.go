@@ -331,9 +331,23 @@ func TestLeaseNameFollowsWhatIsManaged(t *testing.T) {
 		lease("STRIMZI_NAMESPACE", "a", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "x:1,y:1"))
 	equal(t, "order of entries", lease("STRIMZI_NAMESPACE", "b, a", "STRIMZI_RESOURCE_LABELS", "y=2,x=1"), same)
 	for _, other := range []string{lease("STRIMZI_NAMESPACE", "a,b"), lease("STRIMZI_NAMESPACE", "*", "STRIMZI_RESOURCE_LABELS", "x=1,y=2"),
-		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1"),
-		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1,y=2", "STRIMZI_KAFKA_BOOTSTRAP_SERVERS", "other:9092")} {
-		NewWithT(t).Expect(other).NotTo(Equal(same), "operators for different KafkaTopics, or Kafka clusters, share no Lease")
+		lease("STRIMZI_NAMESPACE", "a,b", "STRIMZI_RESOURCE_LABELS", "x=1")} {
+		NewWithT(t).Expect(other).NotTo(Equal(same), "operators for different KafkaTopics share no Lease")
+	}
+}
+
+func TestOperatorsOfDifferentKafkaClustersShareNoLease(t *testing.T) {
+	for name, planted := range map[string]bool{"the operator": false, "and a name without the Kafka cluster is found": true} {
+		t.Run(name, func(t *testing.T) {
+			lease := func(address string) string {
+				if planted {
+					address = "localhost:1234"
+				}
+				o, _ := with("STRIMZI_KAFKA_BOOTSTRAP_SERVERS", address).parse(t)
+				return o.LeaderElection.Name
+			}
+			equal(t, "shared", lease("one:9092") == lease("other:9092"), planted)
+		})
 	}
 }
 
