@@ -43,6 +43,15 @@ type deployment struct {
 	tls bool
 }
 
+// The ways in which Strimzi runs a topic operator.
+const (
+	standalone     = "standalone"
+	entityOperator = "entity operator"
+)
+
+// entityCertificate names the Secret with the certificate that Strimzi gives its topic operator in an Entity Operator.
+const entityCertificate = "my-cluster-entity-topic-operator-certs"
+
 const startScript = "/opt/strimzi/bin/topic_operator_run.sh"
 
 var allOfTopics = rbacv1.PolicyRule{APIGroups: []string{"kafka.strimzi.io"}, Resources: []string{"kafkatopics"},
@@ -50,7 +59,7 @@ var allOfTopics = rbacv1.PolicyRule{APIGroups: []string{"kafka.strimzi.io"}, Res
 
 var deployments = map[string]deployment{
 	// From packaging/install/topic-operator of Strimzi: 02-Role, 05-Deployment. The Role allows neither Leases nor Events nor Secrets.
-	"standalone": {
+	standalone: {
 		args: []string{startScript},
 		env: map[string]string{
 			"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster", "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "120000",
@@ -64,13 +73,13 @@ var deployments = map[string]deployment{
 	},
 	// The container as Strimzi's cluster operator sets it up in the Entity Operator's pod: it reads its certificate and Kafka's authorities
 	// from the Secrets of the cluster. The cluster operator passes on its feature gates, and settings for Cruise Control if there is one.
-	"entity operator": {
+	entityOperator: {
 		args: []string{startScript},
 		env: map[string]string{
 			"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster", "STRIMZI_FULL_RECONCILIATION_INTERVAL_MS": "120000",
 			"STRIMZI_SECURITY_PROTOCOL": "SSL", "STRIMZI_TLS_ENABLED": "true", "STRIMZI_GC_LOG_ENABLED": "false",
 			"STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "my-cluster-cluster-ca-cert",
-			"STRIMZI_TLS_SECRET_NAME":               "my-cluster-entity-topic-operator-certs",
+			"STRIMZI_TLS_SECRET_NAME":               entityCertificate,
 			"STRIMZI_TLS_KEY_NAME":                  "entity-operator.key", "STRIMZI_TLS_CERT_NAME": "entity-operator.crt",
 			"STRIMZI_FEATURE_GATES":          "+ServerSideApplyPhase1,-UseConnectBuildWithBuildah",
 			"STRIMZI_CRUISE_CONTROL_ENABLED": "true", "STRIMZI_CRUISE_CONTROL_RACK_ENABLED": "false",
@@ -161,7 +170,7 @@ func TestADeploymentThatDoesNotRunUnchangedIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			d := deployments["standalone"]
+			d := deployments[standalone]
 			d.env = maps.Clone(d.env)
 			planted(&d)
 			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "dropin-"}}
@@ -201,7 +210,7 @@ func startSecured(t *testing.T, admin client.Client, namespace string) []string 
 		"my-cluster-cluster-ca-cert": {
 			"ca.crt": kafka.Authority().PEM(), "ca.p12": []byte("binary"), "ca.password": []byte("secret"),
 		},
-		"my-cluster-entity-topic-operator-certs": {"entity-operator.crt": user.Cert, "entity-operator.key": user.Key},
+		entityCertificate: {"entity-operator.crt": user.Cert, "entity-operator.key": user.Key},
 	} {
 		g.Expect(admin.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data})).
 			To(Succeed())

@@ -1,36 +1,42 @@
 package dropin_test
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
-// migration returns the commands of docs/migration.md that replace a standalone topic operator: stop Strimzi's, and replace the kind.
-func migration(t *testing.T) (stop, kind string) {
+// migration returns the commands of docs/migration.md: those that stop Strimzi's topic operators, the one that starts that of a Kafka
+// again, and the one that replaces the kind.
+func migration(t *testing.T) (stop map[string]string, start, kind string) {
 	t.Helper()
 	g := NewWithT(t)
 	path, err := operatorproc.RepositoryPath("docs", "migration.md")
 	g.Expect(err).NotTo(HaveOccurred())
 	text, err := os.ReadFile(path)
 	g.Expect(err).NotTo(HaveOccurred())
-	all := regexp.MustCompile("`(kubectl (?:scale|apply) [^`]*)`").FindAllSubmatch(text, -1)
-	if len(all) != 2 {
-		t.Fatalf("docs/migration.md has the commands %q, want two", all)
+	all := regexp.MustCompile("`(kubectl (?:scale|apply|patch) [^`]*)`").FindAllSubmatch(text, -1)
+	if len(all) != 4 {
+		t.Fatalf("docs/migration.md has the commands %q, want four", all)
 	}
-	return string(all[0][1]), string(all[1][1])
+	return map[string]string{standalone: string(all[0][1]), entityOperator: string(all[2][1])}, string(all[3][1]), string(all[1][1])
 }
 
 // topicOfStrimzi is a KafkaTopic as Strimzi's topic operator leaves it, and its topic.
@@ -47,8 +53,8 @@ var leftByStrimzi = []topicOfStrimzi{
 	{name: "deleted-in-between", topic: "deleted-in-between"},
 }
 
-// scene is a running standalone topic operator of Strimzi: its kind, its Deployment, KafkaTopics, and their topics in Kafka. Strimzi's
-// program does not run; the test writes what the program would write.
+// scene is a running topic operator of Strimzi: its kind, its Deployment or its Kafka, KafkaTopics, and their topics in Kafka. Strimzi's
+// programs do not run; the test writes what they would write.
 type scene struct {
 	*WithT
 	admin client.Client
@@ -160,44 +166,95 @@ func (s scene) unchanged(t *testing.T, objects map[string]v1.KafkaTopic, topics 
 	}
 }
 
-// TestMigrationFromStrimzisTopicOperatorAndBack replaces Strimzi's standalone topic operator by this one with the commands of
-// docs/migration.md, then back, and then again. No KafkaTopic and no topic changes. A KafkaTopic that is deleted while neither operator
-// runs is deleted by the next one, with its topic.
-func TestMigrationFromStrimzisTopicOperatorAndBack(t *testing.T) {
-	for _, r := range []release{strimzi0, strimzi1} {
-		t.Run(r.name, func(t *testing.T) { migrate(t, r) })
-	}
+// TestMigrationFromStrimzisTopicOperatorsAndBack replaces Strimzi's topic operators by this one with the commands of docs/migration.md,
+// then back, and then again. No KafkaTopic and no topic changes. A KafkaTopic that is deleted while neither operator runs is deleted by the
+// next one, with its topic.
+func TestMigrationFromStrimzisTopicOperatorsAndBack(t *testing.T) {
+	t.Run(strimzi0.name, func(t *testing.T) { migrate(t, strimzi0, standalone) })
+	t.Run(strimzi1.name, func(t *testing.T) { migrate(t, strimzi1, standalone) })
+	t.Run(strimzi1.name+" "+entityOperator, func(t *testing.T) { migrate(t, strimzi1, entityOperator) })
 }
 
-func migrate(t *testing.T, r release) {
+// strimzi is a Kubernetes cluster in which Strimzi runs a topic operator for a Kafka.
+type strimzi struct {
+	kafka kafka.Config
+	// ours are the settings of the operator that replaces Strimzi's. stopped is called when Strimzi's has been stopped, and start starts it.
+	ours           operatorproc.Options
+	stopped, start func()
+}
+
+// newStrimzi starts a Kafka, and Strimzi's topic operator.
+func newStrimzi(t *testing.T, from string, plane *controlplane.ControlPlane, admin client.Client, sh shell, start string) strimzi {
+	t.Helper()
+	g := NewWithT(t)
+	i := strimzi{ours: operatorproc.Options{Kubeconfig: plane.Kubeconfig(),
+		Env: map[string]string{"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster"}}}
+	if from == standalone {
+		brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Cleanup(brokers.Close)
+		run(t, plane, "create", "deployment", "strimzi-topic-operator", "--image=quay.io/strimzi/operator")
+		i.kafka.Bootstrap, i.ours.Bootstrap, i.stopped = brokers.Bootstrap(), brokers.Bootstrap(), func() {}
+		i.start = func() { run(t, plane, "scale", "deployment", "strimzi-topic-operator", "--replicas=1") }
+		return i
+	}
+	bootstrap := startSecured(t, admin, "default")
+	i.kafka.Bootstrap, i.ours.Bootstrap = bootstrap, bootstrap
+	secret := func(name string) map[string][]byte {
+		found := &corev1.Secret{}
+		g.Expect(admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, found)).To(Succeed())
+		return found.Data
+	}
+	certificate := secret(entityCertificate)
+	i.kafka.TLS = &kafka.TLS{TrustedCertificates: secret("my-cluster-cluster-ca-cert")["ca.crt"],
+		Certificate: certificate["entity-operator.crt"], Key: certificate["entity-operator.key"]}
+	// As Strimzi's user operator makes it for a KafkaUser.
+	g.Expect(admin.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "my-topic-operator"},
+		Data: map[string][]byte{"user.crt": i.kafka.TLS.Certificate, "user.key": i.kafka.TLS.Key}})).To(Succeed())
+	maps.Copy(i.ours.Env, map[string]string{
+		"STRIMZI_SECURITY_PROTOCOL": "SSL", "STRIMZI_TLS_TRUSTED_CERTS_SECRET_NAME": "my-cluster-cluster-ca-cert",
+		"STRIMZI_TLS_SECRET_NAME": "my-topic-operator", "STRIMZI_TLS_CERT_NAME": "user.crt", "STRIMZI_TLS_KEY_NAME": "user.key"})
+	run(t, plane, "create", "-f", filepath.Join("testdata", "kafka.yaml"))
+	own := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: entityCertificate}}
+	i.stopped = func() { // Strimzi's cluster operator removes the certificate with the topic operator
+		g.Expect(admin.Delete(t.Context(), own)).To(Succeed())
+	}
+	i.start = func() {
+		out, err := sh.run(t.Context(), start)
+		g.Expect(err).NotTo(HaveOccurred(), out)
+		own.ResourceVersion, own.Data = "", certificate
+		g.Expect(client.IgnoreAlreadyExists(admin.Create(t.Context(), own))).To(Succeed())
+	}
+	i.start()
+	return i
+}
+
+func migrate(t *testing.T, r release, from string) {
 	t.Helper()
 	g := NewWithT(t)
 	plane, admin := startPlane(t)
-	brokers, err := kafkatest.StartEmbedded(kafkatest.Options{Brokers: 1})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(brokers.Close)
-	access, err := saramakafka.New(kafka.Config{Bootstrap: brokers.Bootstrap(), ClientID: "e2e"})
+	theirs := r.kinds(t)
+	run(t, plane, "create", "-f", theirs)
+	sh := newShell(t, plane)
+	stop, start, kind := migration(t)
+	installed := newStrimzi(t, from, plane, admin, sh, start)
+	installed.kafka.ClientID = "e2e"
+	access, err := saramakafka.New(installed.kafka)
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(access.Close)
 	s := scene{WithT: NewWithT(t), admin: admin, kafka: access}
 	s.SetDefaultEventuallyTimeout(time.Minute)
-	theirs := r.kinds(t)
-	run(t, plane, "create", "-f", theirs)
-	run(t, plane, "create", "deployment", "strimzi-topic-operator", "--image=quay.io/strimzi/operator")
 	for _, o := range leftByStrimzi {
 		s.make(t, o)
 	}
 	objects, topics := s.objects(t), s.inKafka(t)
-	sh := newShell(t, plane)
-	stop, kind := migration(t)
-	options := operatorproc.Options{Kubeconfig: plane.Kubeconfig(), Bootstrap: brokers.Bootstrap(),
-		Env: map[string]string{"STRIMZI_RESOURCE_LABELS": "strimzi.io/cluster=my-cluster"}}
 	// takeOver runs the commands of the page.
 	takeOver := func() *operatorproc.Process {
 		t.Helper()
-		out, err := sh.run(t.Context(), stop)
+		out, err := sh.run(t.Context(), stop[from])
 		s.Expect(err).NotTo(HaveOccurred(), out)
-		p := startOperator(t, options)
+		installed.stopped()
+		p := startOperator(t, installed.ours)
 		out, err = sh.run(t.Context(), kind)
 		s.Expect(err).NotTo(HaveOccurred(), out)
 		return p
@@ -213,7 +270,7 @@ func migrate(t *testing.T, r release) {
 	s.Expect(code).To(BeZero(), p.Log)
 	s.unchanged(t, objects, topics)
 	run(t, plane, "replace", "-f", theirs)
-	run(t, plane, "scale", "deployment", "strimzi-topic-operator", "--replicas=1")
+	installed.start()
 	for _, kt := range s.objects(t) {
 		if !kt.IsPaused() {
 			s.status(t, &kt, v1.ConditionReady)

@@ -40,9 +40,9 @@ type pod struct {
 }
 
 var pods = map[string]pod{
-	"standalone": {name: "strimzi-topic-operator", container: "strimzi-topic-operator", bootstrap: "my-cluster-kafka-bootstrap:9092",
+	standalone: {name: "strimzi-topic-operator", container: "strimzi-topic-operator", bootstrap: "my-cluster-kafka-bootstrap:9092",
 		shape: standalonePod},
-	"entity operator": {name: "my-cluster-entity-operator", container: "topic-operator", bootstrap: "my-cluster-kafka-bootstrap:9091",
+	entityOperator: {name: "my-cluster-entity-operator", container: "topic-operator", bootstrap: "my-cluster-kafka-bootstrap:9091",
 		shape: entityPod},
 }
 
@@ -172,7 +172,7 @@ func TestStrimzisPodsRunOnNodes(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(deployments)) {
 		p, topic := pods[name], pods[name].name
 		files := os.Getenv(strimziInstall)
-		if files == "" || name != "standalone" {
+		if files == "" || name != standalone {
 			files = p.manifests(t, deployments[name])
 		}
 		_, err = place.KubectlInput(t.Context(), withImage(t, files, "dropin.test/topic-operator:e2e"), "apply", "-f", "-")
@@ -225,7 +225,7 @@ func certify(t *testing.T, place *deploy.Place) {
 	issued, err := authority.Issue("entity-topic-operator")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(place.Client.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "my-cluster-entity-topic-operator-certs"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: entityCertificate},
 		Data:       map[string][]byte{"entity-operator.crt": issued.Cert, "entity-operator.key": issued.Key},
 	})).To(Succeed())
 }
