@@ -243,6 +243,8 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 		ClientsCA: authority(pki.ClientsCACertSecret(kafka.Name), spec.ClientsCa),
 		Served:    nodeCertificates(f, spec),
 		Listeners: listenerCertificates(f, kafka),
+		// The topic operator of a Kafka that is being deleted goes.
+		TopicOperator: model.WantsTopicOperator(kafka) && kafka.DeletionTimestamp == nil,
 	}
 	for _, set := range f.PodSets() {
 		figures.Nodes += len(set.Spec.Pods)

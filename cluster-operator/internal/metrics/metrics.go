@@ -24,6 +24,8 @@ type Kafka struct {
 	Paused, Ready bool
 	// Nodes is how many nodes it has, and NotReady how many of these are not ready.
 	Nodes, NotReady int
+	// TopicOperator is whether it is to have a topic operator.
+	TopicOperator bool
 	// Pending is how many nodes a newer operator would make differently, and does not.
 	Pending int
 	// ClusterCA and ClientsCA are their certificates.
@@ -68,6 +70,8 @@ var (
 		[]string{"namespace", "name"}, nil)
 	pending = prometheus.NewDesc("kafka_operators_kafka_nodes_pending",
 		"Number of nodes that this version of the operator would render differently, at their next restart for another reason",
+		[]string{"namespace", "name"}, nil)
+	topicOperator = prometheus.NewDesc("kafka_operators_kafka_topic_operator", "Whether the Kafka is to have a topic operator",
 		[]string{"namespace", "name"}, nil)
 )
 
@@ -124,8 +128,8 @@ func (m *Metrics) Forget(name types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resources, paused, expiration, renewal, ready, nodes, notReady, pending, remoteRunning,
-		remoteSameVersion} {
+	for _, d := range []*prometheus.Desc{resources, paused, expiration, renewal, ready, nodes, notReady, pending, topicOperator,
+		remoteRunning, remoteSameVersion} {
 		out <- d
 	}
 }
@@ -147,6 +151,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
 		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)
 		gauge(pending, float64(k.Pending), name.Namespace, name.Name)
+		gauge(topicOperator, float64(number(k.TopicOperator)), name.Namespace, name.Name)
 		certificates := map[string]Certificate{"cluster-ca": k.ClusterCA, "client-ca": k.ClientsCA, "nodes": k.Served}
 		for listener, c := range k.Listeners {
 			certificates["listener-"+listener] = c

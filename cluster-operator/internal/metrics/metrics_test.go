@@ -22,7 +22,7 @@ func TestFigures(t *testing.T) {
 	m.Reconciled("ns", passes.Pass{Took: 2 * time.Second})
 	m.ReconciledSet("ns", time.Second, nil)
 	m.ReconciledSet("ns", time.Second, errors.New("failed"))
-	m.Observe(one, Kafka{Ready: true, Nodes: 3, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
+	m.Observe(one, Kafka{Ready: true, Nodes: 3, TopicOperator: true, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
 		Served:    Certificate{time.Unix(3, 0), time.Unix(2, 0)},
 		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
@@ -40,6 +40,10 @@ kafka_operators_kafka_ready{name="one",namespace="ns"} 1
 # TYPE kafka_operators_kafka_nodes_not_ready gauge
 kafka_operators_kafka_nodes_not_ready{name="one",namespace="ns"} 0
 kafka_operators_kafka_nodes_not_ready{name="two",namespace="ns"} 2
+# HELP kafka_operators_kafka_topic_operator Whether the Kafka is to have a topic operator
+# TYPE kafka_operators_kafka_topic_operator gauge
+kafka_operators_kafka_topic_operator{name="one",namespace="ns"} 1
+kafka_operators_kafka_topic_operator{name="two",namespace="ns"} 0
 # HELP strimzi_certificate_expiration_timestamp_ms Time in milliseconds when the certificate expires
 # TYPE strimzi_certificate_expiration_timestamp_ms gauge
 strimzi_certificate_expiration_timestamp_ms{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} 1000
@@ -72,7 +76,7 @@ strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 `
 	g := NewWithT(t)
 	g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
-		"kafka_operators_kafka_ready",
+		"kafka_operators_kafka_ready", "kafka_operators_kafka_topic_operator",
 		"strimzi_certificate_expiration_timestamp_ms", "kafka_operators_certificate_renewal_timestamp_seconds",
 		"strimzi_reconciliations_total", "strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
 		"strimzi_reconciliations_locked_total", "strimzi_reconciliations_periodical_total",
