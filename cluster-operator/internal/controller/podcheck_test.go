@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +17,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 )
 
 // invalidPods are the pod templates of users that Kubernetes rejects.
@@ -70,10 +72,13 @@ func TestNothingIsMadeOfPodsThatKubernetesWouldRefuse(t *testing.T) {
 	for name, c := range invalidPods {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
+			registry := prometheus.NewRegistry()
+			w.r.Metrics = metrics.New(registry, "")
 			pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
 			c.edit(pool)
 			w.create(newKafka(), pool)
 			w.reconcile()
+			w.Expect(gaugeIn(registry, "kafka_operators_kafka_nodes_not_ready")).To(BeZero(), "there is no node to look at")
 			for _, list := range []client.ObjectList{&core.StrimziPodSetList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{},
 				&corev1.SecretList{}} {
 				w.Expect(w.k8s.List(t.Context(), list, client.InNamespace(w.namespace))).To(Succeed())

@@ -202,12 +202,7 @@ func (p *pass) report(took time.Duration) {
 	figures.Ready = status.Converged(p.status)
 	figures.Pending = len(p.status.Pending)
 	if p.status.Topology != nil {
-		figures.Nodes = len(p.status.Topology.Nodes())
-		figures.NotReady = figures.Nodes
-		for _, set := range p.status.Sets {
-			figures.NotReady -= int(set.Status.ReadyPods)
-		}
-		figures.NotReady = max(figures.NotReady, 0)
+		figures.Nodes, figures.NotReady = countNodes(p.status.Sets)
 	}
 	p.Metrics.Observe(name, figures)
 	problems := slices.Clone(p.status.Warnings)
@@ -246,11 +241,18 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 		// The topic operator of a Kafka that is being deleted goes.
 		TopicOperator: model.WantsTopicOperator(kafka) && kafka.DeletionTimestamp == nil,
 	}
-	for _, set := range f.PodSets() {
-		figures.Nodes += len(set.Spec.Pods)
-		figures.NotReady += max(0, len(set.Spec.Pods)-int(set.Status.ReadyPods))
-	}
+	figures.Nodes, figures.NotReady = countNodes(f.PodSets())
 	return figures
+}
+
+// countNodes counts the nodes that exist, and those of them that are not ready. A node that could not be created yet is none: who looks for
+// its pod finds nothing, and the condition Ready says why.
+func countNodes(sets []*core.StrimziPodSet) (nodes, notReady int) {
+	for _, set := range sets {
+		nodes += len(set.Spec.Pods)
+		notReady += max(0, len(set.Spec.Pods)-int(set.Status.ReadyPods))
+	}
+	return nodes, notReady
 }
 
 // pausedRetry is when a Kubernetes cluster is asked again in which a paused Kafka's nodes could not be held.
