@@ -39,6 +39,7 @@ func manifests(t *testing.T) []manifest {
 	var all []manifest
 	for _, pattern := range []string{
 		"testdata/*.yaml", "testdata/kafka/*.yaml", "../../config/samples/*.yaml", "../../config/samples/extra/*.yaml",
+		"../../config/samples/kafka*/kafka.yaml",
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

@@ -17,6 +17,9 @@ import (
 // manifests are the manifests that e2e/apitest applies. They are written as users of Strimzi write them.
 const manifests = "../../../e2e/apitest/testdata/kafka/*.yaml"
 
+// samples are the Kafkas that users are told to begin with.
+const samples = "../../../config/samples/kafka*/kafka.yaml"
+
 // refused maps the Kafkas that this operator rejects, as file/name, to the code of the first error. It accepts all others.
 var refused = map[string]Code{
 	"listeners-outside.yaml/my-cluster":   "RouteUnsupported",
@@ -31,6 +34,10 @@ func TestManifestsOfUsersAreTaken(t *testing.T) {
 	files, err := filepath.Glob(manifests)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(len(files)).To(BeNumerically(">", 10))
+	ours, err := filepath.Glob(samples)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(len(ours)).To(BeNumerically(">", 1))
+	files = append(files, ours...)
 	seen := map[string]bool{}
 	for _, file := range files {
 		kafkas, pools := readManifests(t, file)
