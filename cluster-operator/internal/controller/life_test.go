@@ -629,6 +629,21 @@ func TestAKafkaThatLosesItsSpecIsToldOf(t *testing.T) {
 	w.Expect(gaugeIn(registry, "kafka_operators_kafka_ready")).To(Equal(0.0))
 }
 
+func TestTheMetricsSayWhetherAKafkaIsToHaveATopicOperator(t *testing.T) {
+	w := newWorld(t)
+	registry := prometheus.NewRegistry()
+	w.r.Metrics = metrics.New(registry, "")
+	k := newKafka()
+	k.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_topic_operator")).To(Equal(1.0))
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_created_timestamp_seconds")).To(BeNumerically(">", 0))
+	w.edit(func(k *v1.Kafka) { k.Spec.EntityOperator = nil })
+	w.reconcile()
+	w.Expect(gaugeIn(registry, "kafka_operators_kafka_topic_operator")).To(BeZero())
+}
+
 // A CA that its user supplies is only read, also while nothing says that it is one.
 func TestAKafkaThatLosesItsSpecKeepsItsCA(t *testing.T) {
 	w := newWorld(t)

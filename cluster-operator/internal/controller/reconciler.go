@@ -234,6 +234,7 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 		return metrics.Certificate(pki.CAValidity(f.Secret(secret), caConfig(config)))
 	}
 	figures := metrics.Kafka{
+		Created:   kafka.CreationTimestamp.Time,
 		ClusterCA: authority(pki.ClusterCACertSecret(kafka.Name), spec.ClusterCa),
 		ClientsCA: authority(pki.ClientsCACertSecret(kafka.Name), spec.ClientsCa),
 		Served:    nodeCertificates(f, spec),

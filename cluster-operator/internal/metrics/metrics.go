@@ -22,6 +22,8 @@ const (
 type Kafka struct {
 	// Paused and Ready are its state; Ready is that of its condition, and of no meaning while it is paused.
 	Paused, Ready bool
+	// Created is when it was created.
+	Created time.Time
 	// Nodes is how many nodes it has, and NotReady how many of these are not ready.
 	Nodes, NotReady int
 	// TopicOperator is whether it is to have a topic operator.
@@ -70,6 +72,8 @@ var (
 		[]string{"namespace", "name"}, nil)
 	pending = prometheus.NewDesc("kafka_operators_kafka_nodes_pending",
 		"Number of nodes that this version of the operator would render differently, at their next restart for another reason",
+		[]string{"namespace", "name"}, nil)
+	created = prometheus.NewDesc("kafka_operators_kafka_created_timestamp_seconds", "When the Kafka was created, in seconds since 1970",
 		[]string{"namespace", "name"}, nil)
 	topicOperator = prometheus.NewDesc("kafka_operators_kafka_topic_operator", "Whether the Kafka is to have a topic operator",
 		[]string{"namespace", "name"}, nil)
@@ -128,8 +132,8 @@ func (m *Metrics) Forget(name types.NamespacedName) {
 
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{resources, paused, expiration, renewal, ready, nodes, notReady, pending, topicOperator,
-		remoteRunning, remoteSameVersion} {
+	for _, d := range []*prometheus.Desc{resources, paused, expiration, renewal, ready, nodes, notReady, pending, created,
+		topicOperator, remoteRunning, remoteSameVersion} {
 		out <- d
 	}
 }
@@ -147,6 +151,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 		held[name.Namespace] += number(k.Paused)
 		if !k.Paused { // a paused Kafka has no state
 			gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
+		}
+		if !k.Created.IsZero() { // it was read
+			gauge(created, float64(k.Created.Unix()), name.Namespace, name.Name)
 		}
 		gauge(nodes, float64(k.Nodes), name.Namespace, name.Name)
 		gauge(notReady, float64(k.NotReady), name.Namespace, name.Name)

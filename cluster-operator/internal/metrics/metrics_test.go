@@ -22,7 +22,7 @@ func TestFigures(t *testing.T) {
 	m.Reconciled("ns", passes.Pass{Took: 2 * time.Second})
 	m.ReconciledSet("ns", time.Second, nil)
 	m.ReconciledSet("ns", time.Second, errors.New("failed"))
-	m.Observe(one, Kafka{Ready: true, Nodes: 3, TopicOperator: true, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
+	m.Observe(one, Kafka{Ready: true, Created: time.Unix(7, 0), Nodes: 3, TopicOperator: true, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
 		Served:    Certificate{time.Unix(3, 0), time.Unix(2, 0)},
 		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})
@@ -33,6 +33,9 @@ func TestFigures(t *testing.T) {
 ` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="cluster-ca"} -5
 ` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="listener-tls"} 1
 ` + renewal + `{cluster="one",kind="Kafka",namespace="ns",resource_namespace="ns",selector="a=b",type="nodes"} 2
+# HELP kafka_operators_kafka_created_timestamp_seconds When the Kafka was created, in seconds since 1970
+# TYPE kafka_operators_kafka_created_timestamp_seconds gauge
+kafka_operators_kafka_created_timestamp_seconds{name="one",namespace="ns"} 7
 # HELP kafka_operators_kafka_ready Whether the Kafka is ready
 # TYPE kafka_operators_kafka_ready gauge
 kafka_operators_kafka_ready{name="one",namespace="ns"} 1
@@ -76,7 +79,7 @@ strimzi_resources_paused{kind="Kafka",namespace="ns",selector="a=b"} 1
 `
 	g := NewWithT(t)
 	g.Expect(testutil.GatherAndCompare(registry, strings.NewReader(want), "kafka_operators_kafka_nodes_not_ready",
-		"kafka_operators_kafka_ready", "kafka_operators_kafka_topic_operator",
+		"kafka_operators_kafka_created_timestamp_seconds", "kafka_operators_kafka_ready", "kafka_operators_kafka_topic_operator",
 		"strimzi_certificate_expiration_timestamp_ms", "kafka_operators_certificate_renewal_timestamp_seconds",
 		"strimzi_reconciliations_total", "strimzi_reconciliations_failed_total", "strimzi_reconciliations_duration_seconds_max",
 		"strimzi_reconciliations_locked_total", "strimzi_reconciliations_periodical_total",
