@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	podsecurity "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -17,8 +19,8 @@ import (
 // checkPods has the API server validate changed pods in a dry run, one for each pool. Otherwise, a rejected pod would be noticed only after
 // the roller has stopped the old one.
 func (p *pass) checkPods(ctx context.Context, rendered map[*site]model.Result) error {
-	checked := map[string]bool{}
-	for _, s := range p.sites {
+	return p.each(func(s *site) error {
+		checked := map[string]bool{}
 		for _, m := range rendered[s].Manifests {
 			if !m.Changed || checked[m.Node.Pool] {
 				continue
@@ -28,14 +30,14 @@ func (p *pass) checkPods(ctx context.Context, rendered map[*site]model.Result) e
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // checkPod has the API server of the home cluster validate a pod of a pool. Errors about the pod itself count: that it is invalid, or
 // violates the standard that the namespace enforces. A quota may reject a second pod next to the running one. Whether others, such as an
 // admission webhook, would reject the pod alone is unknown, so that their errors are only told. Admission at home says nothing of other
-// clusters.
+// clusters, and the operator may not create pods there, not even in a dry run: the labels of the namespace have to do.
 func (p *pass) checkPod(ctx context.Context, s *site, pool string, raw []byte) error {
 	pod := &corev1.Pod{}
 	if err := json.Unmarshal(raw, pod); err != nil {
@@ -44,6 +46,12 @@ func (p *pass) checkPod(ctx context.Context, s *site, pool string, raw []byte) e
 	pod.Namespace = p.kafka.Namespace
 	pod.Spec.ServiceAccountName = "" // it may not exist yet, and admission asks for it first
 	home := s.cluster == topology.Home
+	if !home {
+		if why := p.violation(ctx, s, pod); why != "" {
+			return stalled("PodInvalid", "Kubernetes would reject the pods of KafkaNodePool %s in cluster '%s': %s. Its nodes stay unchanged: "+
+				"correct the KafkaNodePool, the Kafka, or what its namespace enforces there", pool, s.cluster, why)
+		}
+	}
 	switch err := p.Live.Create(ctx, pod, client.DryRunAll); {
 	case apierrors.IsInvalid(err), home && violatesPodSecurity(err): // checked before AlreadyExists
 		return stalled("PodInvalid", "Kubernetes would reject the pods of KafkaNodePool %s: %s. Its nodes stay unchanged: correct the "+
@@ -55,6 +63,28 @@ func (p *pass) checkPod(ctx context.Context, s *site, pool string, raw []byte) e
 		p.log.V(1).Info("Failed to validate pods", "pool", pool, "error", err.Error())
 	}
 	return nil
+}
+
+// violation returns how a pod violates the Pod Security Standard that its namespace enforces in another Kubernetes cluster; "" if it does
+// not, or if that can't be told.
+func (p *pass) violation(ctx context.Context, s *site, pod *corev1.Pod) string {
+	ns := &corev1.Namespace{}
+	err := s.live.Get(ctx, client.ObjectKey{Name: pod.Namespace}, ns)
+	if err == nil {
+		all := podsecurity.LevelVersion{Level: podsecurity.LevelPrivileged, Version: podsecurity.LatestVersion()}
+		enforced, _ := podsecurity.PolicyToEvaluate(ns.Labels, podsecurity.Policy{Enforce: all}) // the API server refuses wrong labels
+		var checks policy.Evaluator
+		if checks, err = policy.NewEvaluator(policy.DefaultChecks(), nil); err == nil {
+			found := policy.AggregateCheckResults(checks.EvaluatePod(enforced.Enforce, &pod.ObjectMeta, &pod.Spec))
+			if found.Allowed {
+				return ""
+			}
+			return fmt.Sprintf("violates PodSecurity %q: %s", enforced.Enforce.String(), found.ForbiddenDetail())
+		}
+	}
+	// Such as with the rights of an earlier version, which did not read namespaces.
+	p.log.Info("Failed to compare pods with the Pod Security Standard of their namespace", "cluster", s.cluster, "error", err.Error())
+	return ""
 }
 
 // violatesPodSecurity reports whether a namespace's Pod Security Standard forbids a pod. Source: k8s.io/pod-security-admission.

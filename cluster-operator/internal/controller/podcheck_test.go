@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -92,10 +93,16 @@ func TestNothingIsMadeOfPodsThatKubernetesWouldRefuse(t *testing.T) {
 // enforce has the namespace of a world enforce a Pod Security Standard.
 func (w *world) enforce(standard string) {
 	w.t.Helper()
+	w.enforceIn(w.k8s, standard)
+}
+
+// enforceIn does so in one of its Kubernetes clusters.
+func (w *world) enforceIn(k8s client.Client, standard string) {
+	w.t.Helper()
 	ns := &corev1.Namespace{}
-	w.Expect(w.k8s.Get(w.t.Context(), client.ObjectKey{Name: w.namespace}, ns)).To(Succeed())
+	w.Expect(k8s.Get(w.t.Context(), client.ObjectKey{Name: w.namespace}, ns)).To(Succeed())
 	ns.Labels["pod-security.kubernetes.io/enforce"] = standard
-	w.Expect(w.k8s.Update(w.t.Context(), ns)).To(Succeed())
+	w.Expect(k8s.Update(w.t.Context(), ns)).To(Succeed())
 }
 
 // TestPodsThatViolatePodSecurityReplaceNone has a namespace enforce a standard that the running pods violate. Neither a change of the Kafka
@@ -133,6 +140,46 @@ func TestNothingIsMadeOfPodsThatViolatePodSecurity(t *testing.T) {
 	services := &corev1.ServiceList{}
 	w.Expect(w.k8s.List(t.Context(), services, client.InNamespace(w.namespace))).To(Succeed())
 	w.Expect(services.Items).To(BeEmpty())
+}
+
+// TestPodsThatViolatePodSecurityElsewhereReplaceNone has a namespace in another Kubernetes cluster enforce a standard that the running pods
+// violate. No node in any cluster is restarted: the one there would not come back.
+func TestPodsThatViolatePodSecurityElsewhereReplaceNone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	pods := map[string]types.UID{}
+	w.starts(pods)
+	w.enforceIn(w.members["east"].Client, "restricted")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
+	w.Expect(w.starts(pods)).To(BeEmpty())
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "PodInvalid"), HaveField("Message", And(
+		ContainSubstring("KafkaNodePool east in cluster 'east'"), ContainSubstring(`violates PodSecurity "restricted:latest"`),
+		ContainSubstring("runAsNonRoot != true")))))
+
+	w.r.Settings.Restricted = true
+	w.Expect(w.starts(pods)).To(HaveLen(3))
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+}
+
+// TestPodsGoOnWhereNamespacesCantBeRead has the account in a kubeconfig lack the right to read the labels of namespaces, as an earlier
+// version of its role did.
+func TestPodsGoOnWhereNamespacesCantBeRead(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	east := w.members["east"]
+	w.enforceIn(east.Client, "restricted")
+	east.Client = interceptor.NewClient(east.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, k8s client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, is := o.(*corev1.Namespace); is {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, key.Name, errors.New("no right"))
+			}
+			return k8s.Get(ctx, key, o, opts...)
+		}})
+	before := w.all()
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
+	w.pass()
+	w.Expect(w.ready()).NotTo(HaveField("Reason", "PodInvalid"))
+	w.Expect(w.all()).NotTo(Equal(before))
 }
 
 // TestOtherDenialsOfPodsAreTold has others than the API server's own rules deny pods: whether they would deny the pod alone is unknown.

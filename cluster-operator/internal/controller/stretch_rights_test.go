@@ -54,6 +54,9 @@ func TestAStretchedKafkaNeedsRightsInItsNamespaceAlone(t *testing.T) {
 	system := &corev1.Namespace{}
 	w.Expect(restricted.Get(t.Context(), client.ObjectKey{Name: "kube-system"}, system)).To(Succeed())
 	w.Expect(restricted.List(t.Context(), &corev1.NodeList{})).To(Succeed())
+	w.Expect(restricted.Get(t.Context(), client.ObjectKey{Name: w.namespace}, &corev1.Namespace{})).To(Succeed())
+	w.Expect(restricted.Get(t.Context(), client.ObjectKey{Name: "default"}, &corev1.Namespace{})).
+		To(MatchError(apierrors.IsForbidden, "Forbidden"))
 	secret := client.ObjectKey{Namespace: "default", Name: "any"}
 	w.Expect(restricted.Get(t.Context(), secret, &corev1.Secret{})).To(MatchError(apierrors.IsForbidden, "Forbidden"))
 	made := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "any"}}
