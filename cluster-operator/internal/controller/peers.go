@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -30,6 +31,7 @@ func (p *pass) peers(ctx context.Context) error {
 		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, so nodes keep their addresses: %v",
 			p.Stretching.ProviderName, err))
 		found = map[int32]model.Found{}
+		p.requeueAfter(time.Minute) // nothing reports that it works again
 	}
 	p.planned = err == nil && p.allReached(found)
 	for _, n := range p.input.Topology.Nodes() {

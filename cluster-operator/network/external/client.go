@@ -32,6 +32,8 @@ type Options struct {
 	Deadline time.Duration
 	// Pause is how long a program that ended is left alone before it is started again. 0: one second.
 	Pause time.Duration
+	// Silence is how long a program that did not answer is not asked again. 0: thirty seconds.
+	Silence time.Duration
 	// Stderr receives the standard error of the program. Nil discards it.
 	Stderr io.Writer
 }
@@ -39,6 +41,7 @@ type Options struct {
 // Provider is a network.Provider in another process.
 type Provider struct {
 	options Options
+	silent  silence
 
 	mu      sync.Mutex
 	command *exec.Cmd
@@ -57,6 +60,9 @@ func Start(ctx context.Context, o Options) (*Provider, error) {
 	}
 	if o.Pause == 0 {
 		o.Pause = time.Second
+	}
+	if o.Silence == 0 {
+		o.Silence = 30 * time.Second
 	}
 	p := &Provider{options: o}
 	if _, err := p.connect(ctx); err != nil {
@@ -110,27 +116,58 @@ func slimmed(o network.Object) network.Object {
 	return o
 }
 
-func ask[Out any](caller context.Context, p *Provider, method string, in any) (Out, error) {
+func ask[Out any](caller context.Context, p *Provider, method string, in any) (out Out, err error) {
+	if err := p.silent.lasts(p.options.Deadline + p.options.Silence); err != nil {
+		return out, err
+	}
 	ctx, cancel := context.WithTimeout(caller, p.options.Deadline)
 	defer cancel()
 	conn, err := p.connect(ctx)
-	if err != nil {
-		var none Out
-		return none, err
+	if err == nil {
+		out, err = call[Out](ctx, conn, method, in)
+		err = p.explain(method, err)
 	}
-	out, err := call[Out](ctx, conn, method, in)
 	if err != nil && ctx.Err() != nil && caller.Err() == nil {
 		p.hangs(conn)
-		err = fmt.Errorf("no answer within %s; the program was ended", p.options.Deadline)
+		err = p.explain(method, fmt.Errorf("no answer within %s; the program was ended", p.options.Deadline))
+		p.silent.note(err, p.options.Silence)
+	} else {
+		p.silent.note(nil, 0)
 	}
-	return out, p.explain(method, err)
+	return out, err
 }
 
-// hangs ends the program of a connection: it would never answer again. The next call starts it.
+// silence is that a program did not answer. Each call waits long for that, and would occupy a worker that other Kafkas need.
+type silence struct {
+	mu    sync.Mutex
+	err   error // nil: it answers
+	until time.Time
+}
+
+// lasts returns the error of before while the program is not to be asked. After that, one call finds out whether it answers again, and the
+// others are spared for the time of this trial.
+func (s *silence) lasts(trial time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil || time.Now().Before(s.until) {
+		return s.err
+	}
+	s.until = time.Now().Add(trial)
+	return nil
+}
+
+// note notes how a call ended: err is nil unless there was no answer.
+func (s *silence) note(err error, lasts time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err, s.until = err, time.Now().Add(lasts)
+}
+
+// hangs ends the program of a connection, which is nil if it did not even start: it would never answer again. A later call starts it.
 func (p *Provider) hangs(conn *grpc.ClientConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.conn == conn {
+	if p.conn == conn && p.program != nil {
 		p.kill()
 	}
 }
@@ -163,6 +200,8 @@ func (p *Provider) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	switch {
 	case p.closed:
 		return nil, fmt.Errorf("network provider %s was closed", filepath.Base(p.options.Path))
+	case ctx.Err() != nil: // while another call waited for the program to start
+		return nil, ctx.Err()
 	case p.conn != nil && !p.program.Exited():
 		return p.conn, nil
 	case p.program != nil:

@@ -148,6 +148,7 @@ func TestAProgramThatHangsIsStartedAgain(t *testing.T) {
 	g.Expect(os.WriteFile(once, nil, 0o600)).To(Succeed())
 	p, err := external.Start(t.Context(), external.Options{
 		Path: filepath.Join(programs, "faulty"), Settings: map[string]string{"fault": "stop", "once": once}, Pause: time.Millisecond,
+		Silence: time.Millisecond,
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(p.Close)
@@ -156,6 +157,26 @@ func TestAProgramThatHangsIsStartedAgain(t *testing.T) {
 	for err != nil { // until it runs again, which the deadline of the test bounds
 		_, err = p.Plan(t.Context(), network.Request{})
 	}
+}
+
+// Each call would wait for ten seconds, and occupy a worker that other Kafkas need.
+func TestAProgramThatHangsIsLeftAlone(t *testing.T) {
+	t.Parallel() // it waits for the default deadline
+	g := NewWithT(t)
+	once := filepath.Join(t.TempDir(), "once")
+	g.Expect(os.WriteFile(once, nil, 0o600)).To(Succeed())
+	p, err := external.Start(t.Context(), external.Options{Path: filepath.Join(programs, "faulty"),
+		Settings: map[string]string{"fault": "stop", "once": once}, Pause: time.Millisecond, Silence: time.Hour})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(p.Close)
+	_, first := p.Plan(t.Context(), network.Request{})
+	g.Expect(first).To(MatchError(ContainSubstring("no answer within 10s")))
+	g.Expect(os.WriteFile(once, nil, 0o600)).To(Succeed(), "whoever asks would wait again")
+	for range 20 {
+		_, err := p.Plan(t.Context(), network.Request{})
+		g.Expect(err).To(Equal(first))
+	}
+	g.Expect(once).To(BeAnExistingFile(), "nobody asks")
 }
 
 func TestTheProgramSeesNothingOfTheEnvironment(t *testing.T) {
