@@ -147,18 +147,30 @@ func TestNothingIsMadeOfPodsThatViolatePodSecurity(t *testing.T) {
 func TestPodsThatViolatePodSecurityElsewhereReplaceNone(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	pods := map[string]types.UID{}
-	w.starts(pods)
+	pods := func() (uids []types.UID) {
+		for _, id := range []string{"central", "east", "west"} {
+			found := &corev1.PodList{}
+			w.Expect(w.members[id].List(t.Context(), found, client.InNamespace(w.namespace))).To(Succeed())
+			w.Expect(found.Items).To(HaveLen(1))
+			uids = append(uids, found.Items[0].UID)
+		}
+		return uids
+	}
+	before := pods()
 	w.enforceIn(w.members["east"].Client, "restricted")
 	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"} })
-	w.Expect(w.starts(pods)).To(BeEmpty())
+	w.settle()
+	w.Expect(pods()).To(Equal(before))
 	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "PodInvalid"), HaveField("Message", And(
 		ContainSubstring("KafkaNodePool east in cluster 'east'"), ContainSubstring(`violates PodSecurity "restricted:latest"`),
 		ContainSubstring("runAsNonRoot != true")))))
 
 	w.r.Settings.Restricted = true
-	w.Expect(w.starts(pods)).To(HaveLen(3))
+	w.settle()
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	for _, uid := range pods() {
+		w.Expect(before).NotTo(ContainElement(uid))
+	}
 }
 
 // TestPodsGoOnWhereNamespacesCantBeRead has the account in a kubeconfig lack the right to read the labels of namespaces, as an earlier
