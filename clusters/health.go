@@ -50,6 +50,9 @@ type Probing struct {
 	Timeout time.Duration
 	// Hysteresis is the number of probes that change the verdict. Zero: 3 failures, 3 successes.
 	Hysteresis Hysteresis
+	// Patience is after how long without a response a remote member is probed at each fifth Interval only, until it responds or its
+	// credentials change. Zero: 10 min.
+	Patience time.Duration
 }
 
 func (p Probing) withDefaults() Probing {
@@ -58,6 +61,9 @@ func (p Probing) withDefaults() Probing {
 	}
 	if p.Timeout <= 0 {
 		p.Timeout = 3 * time.Second
+	}
+	if p.Patience <= 0 {
+		p.Patience = 10 * time.Minute
 	}
 	p.Timeout = min(p.Timeout, p.Interval)
 	if p.Hysteresis.Failures < 1 {
@@ -73,4 +79,33 @@ func (p Probing) withDefaults() Probing {
 func (p Probing) Bound() time.Duration {
 	p = p.withDefaults()
 	return time.Duration(p.Hysteresis.Failures)*p.Interval + p.Timeout
+}
+
+// rarely is at every how many intervals a server is probed that has not responded for long.
+const rarely = 5
+
+// pace is how often a server is probed. The zero value is that of one that responds.
+type pace struct {
+	// silent is since when the server has not responded; zero if it does.
+	silent  time.Time
+	skipped int
+}
+
+// due reports, once an interval, whether to probe.
+func (p *pace) due(now time.Time, patience time.Duration) bool {
+	p.skipped++
+	if !p.silent.IsZero() && now.Sub(p.silent) >= patience && p.skipped < rarely {
+		return false
+	}
+	p.skipped = 0
+	return true
+}
+
+// note takes the result of a probe.
+func (p *pace) note(now time.Time, responds bool) {
+	if responds {
+		p.silent = time.Time{}
+	} else if p.silent.IsZero() {
+		p.silent = now
+	}
 }

@@ -88,3 +88,25 @@ func TestProbingHasABound(t *testing.T) {
 	g.Expect(p.Timeout).To(Equal(time.Second), "probes do not overlap")
 	g.Expect(Probing{Interval: 2 * time.Second, Timeout: time.Second, Hysteresis: Hysteresis{Failures: 2}}.Bound()).To(Equal(5 * time.Second))
 }
+
+func TestAServerThatHasBeenAwayForLongIsProbedLessOften(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Unix(0, 0)
+	p := pace{}
+	// probes plays intervals of 3 s, and returns how many probes there are.
+	probes := func(intervals int, responds bool) (made int) {
+		for range intervals {
+			now = now.Add(3 * time.Second)
+			if p.due(now, 10*time.Minute) {
+				made++
+				p.note(now, responds)
+			}
+		}
+		return made
+	}
+	g.Expect(probes(1000, true)).To(Equal(1000))
+	g.Expect(probes(200, false)).To(Equal(200), "ten minutes")
+	g.Expect(probes(200, false)).To(BeNumerically("~", 40, 1))
+	g.Expect(probes(100, true)).To(BeNumerically(">=", 96), "at each interval again, from its first response on")
+	g.Expect(probes(100, false)).To(Equal(100))
+}

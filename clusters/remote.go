@@ -36,6 +36,7 @@ type remoteRun struct {
 	tried     []byte
 	candidate error
 	health    Health
+	pace      pace
 	seen      observation
 	// draining are links that are no longer in use, except for requests that are still under way.
 	draining []*link
@@ -58,8 +59,8 @@ func (r *remoteRun) run(ctx context.Context) {
 		select {
 		case <-r.wake:
 			due = false
-		case <-ticker.C:
-			due = true
+		case now := <-ticker.C:
+			due = r.pace.due(now, r.probing.Patience)
 		case <-ctx.Done():
 			return
 		}
@@ -82,6 +83,9 @@ func (r *remoteRun) step(ctx context.Context, due bool) {
 	r.lastSecret = r.secret.state()
 	r.forgetDrained()
 	fresh := r.takeSecret()
+	if fresh {
+		r.pace = pace{}
+	}
 	var found *link
 	var attempt sync.WaitGroup
 	if r.wanted() && (fresh || due && !hopeless(r.candidate)) {
@@ -100,6 +104,8 @@ func (r *remoteRun) step(ctx context.Context, due bool) {
 	if found != nil {
 		r.candidate = r.adopt(ctx, found)
 	}
+	used := r.link.Load() != nil
+	r.pace.note(time.Now(), used && r.health.Err == nil || !used && r.candidate == nil)
 	r.conclude()
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -340,6 +341,34 @@ func TestCredentialsThatAreRevokedAreToldFromAServerThatIsAway(t *testing.T) {
 	w.becomes("east", Refused, ReasonCredentialsRefused, "forbidden")
 	_, err := w.read(t.Context(), w.member("east"))
 	w.Expect(err).To(MatchError(IsUnreachable, "unreachable"))
+}
+
+// A server that does not work is asked at each fifth interval after a while, and at once when the credentials change.
+func TestAClusterThatHasBeenAwayForLongIsTriedLessOften(t *testing.T) {
+	const interval = 200 * time.Millisecond
+	var tried atomic.Pointer[[]time.Time]
+	tried.Store(&[]time.Time{})
+	broken := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		times := *tried.Load()
+		if len(times) == 0 || time.Since(times[len(times)-1]) > interval/2 { // a try may be several requests
+			tried.Store(new(append(slices.Clone(times), time.Now())))
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(broken.Close)
+	kubeconfig := func(token string) []byte {
+		return []byte(`{clusters: [{name: c, cluster: {server: "` + broken.URL + `", insecure-skip-tls-verify: true}}],
+			users: [{name: u, user: {token: ` + token + `}}], contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x}`)
+	}
+	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: interval, Patience: 1} })
+	w.secret("east", kubeconfig("one"))
+	w.remotes(Remote{ID: "east", Secret: "east"})
+	w.Eventually(func() int { return len(*tried.Load()) }).Should(BeNumerically(">=", 3))
+	w.becomes("east", Unreachable, ReasonNoAnswer, "")
+	times := *tried.Load()
+	for i := range times[1:] {
+		w.Expect(times[i+1].Sub(times[i])).To(BeNumerically(">", 3*interval))
+	}
 }
 
 func TestAControllerServesTheOthersWhileOneClusterIsAway(t *testing.T) {
