@@ -3,6 +3,7 @@
 package stretch
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand"
@@ -13,32 +14,44 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 )
 
 // TestRandomHistoriesOnRealGarbageCollectors plays random histories of a Kafka over three control planes with Kubernetes' garbage
 // collectors: what users create, change and delete, anchors that are deleted in each way, operators that are killed, clusters that are cut
-// off, and namespaces that are deleted in the end. A few histories are played; make prove plays more.
+// off, writes that fail, and namespaces that are deleted in the end. A few histories are played; make prove plays more, beside a second
+// central cluster with a Kafka of the same name.
 func TestRandomHistoriesOnRealGarbageCollectors(t *testing.T) {
-	seed, histories := int64(randomtest.Seed(t)), 2 // it fits
+	seed, histories, steps := int64(randomtest.Seed(t)), 2, 15 // it fits
 	if full {
-		histories = 40
+		histories, steps = 100, 30
 	}
-	const steps = 15
 	r := newRealm(t)
+	r.putFaultsBeforeEast()
 	for _, id := range []string{eastID, westID, centralID} {
 		r.start(id)
 	}
+	var rival *realm
+	if full {
+		rival = r.withRival()
+	}
 	begin := func(t *testing.T, namespace string, seed int64) *history {
 		h := &history{realm: r.within(t, namespace), root: r, rand: rand.New(rand.NewSource(seed)),
-			theirs: map[string]map[string]string{}, kept: map[types.UID]string{}, mayGo: map[string]bool{}}
+			theirs: map[string]map[string]string{}, kept: map[types.UID]string{}, mayGo: map[string]bool{},
+			ids: map[string]string{}, owners: map[types.UID]string{}}
+		if rival != nil {
+			h.rival = rival.within(t, namespace)
+		}
 		h.settleOthers()
 		return h
 	}
@@ -64,6 +77,11 @@ type history struct {
 	// kept are the volumes that have to stay, and mayGo are the pools that had deleteClaim at some time.
 	kept  map[types.UID]string
 	mayGo map[string]bool
+	// rival has another central cluster with a Kafka of this name; nil if there is none.
+	rival *realm
+	// ids are the ids of owners that Kafkas have had, with their central cluster, and owners are the first ones of objects.
+	ids    map[string]string
+	owners map[types.UID]string
 }
 
 // theirs are objects of another owner, with the label and a prefix of the Kafka's.
@@ -111,6 +129,21 @@ func (h *history) findsPlantedFaults() {
 	notes := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: h.namespace, Name: "my-cluster-notes"}}
 	h.Expect(h.k8s[eastID].Update(h.t.Context(), notes)).To(Succeed())
 	h.Expect(h.violation(h.judge)).To(ContainSubstring("what others have in cluster-east"))
+	h.ids["1"], h.ids["2"] = "the first", "the second"
+	h.theirs[eastID] = h.made(eastID)
+	notes.Name, notes.UID, notes.ResourceVersion = "my-cluster-anything", "", ""
+	for _, id := range []string{"1", "2"} {
+		notes.Annotations = map[string]string{ownership.MarkID: id}
+		if id == "1" {
+			h.Expect(h.k8s[eastID].Create(h.t.Context(), notes)).To(Succeed())
+			h.judge()
+		} else {
+			h.Expect(h.k8s[eastID].Update(h.t.Context(), notes)).To(Succeed())
+			h.Expect(h.violation(h.judge)).To(ContainSubstring("changed hands, from the first central cluster to the second"))
+		}
+	}
+	h.Expect(h.k8s[eastID].Delete(h.t.Context(), notes)).To(Succeed())
+	notes.Annotations = nil
 	notes.Name = "my-cluster-kafka-gc"
 	notes.ResourceVersion, notes.UID = "", ""
 	h.Expect(h.k8s[eastID].Create(h.t.Context(), notes)).To(Succeed())
@@ -157,7 +190,7 @@ func (h *history) step() string {
 		h.apply()
 		return "apply the Kafka and its pools"
 	}
-	switch h.rand.Intn(10) {
+	switch n := h.rand.Intn(12); n {
 	case 0, 1:
 		return h.try(centralID, "patch", "kafka", name, "--type=merge", "-p",
 			fmt.Sprintf(`{"spec":{"kafka":{"config":{"log.retention.hours":%d}}}}`, 1+h.rand.Intn(9)))
@@ -179,8 +212,25 @@ func (h *history) step() string {
 		return h.connection(id)
 	case 8:
 		return h.deleteSomething(h.one(centralID, eastID, westID))
+	case 9, 10:
+		if n == 10 && h.rival != nil {
+			return h.rivalry()
+		}
+		writes, after := 1+h.rand.Intn(3), h.rand.Intn(2) == 0
+		h.faults.failWrites(writes, after)
+		return fmt.Sprintf("%d writes to %s fail, after they were carried out: %v", writes, eastID, after)
 	}
 	return h.try(centralID, "delete", "kafka", name, "--wait=false", "--cascade="+h.one("background", "foreground"))
+}
+
+// rivalry creates the Kafka in the other central cluster, or deletes it.
+func (h *history) rivalry() string {
+	if h.rand.Intn(2) == 0 {
+		h.rival.apply()
+		return "apply the Kafka in another central cluster"
+	}
+	h.rival.kubectl(centralID, "delete", "kafka", name, "-n", h.namespace, "--wait=false", "--ignore-not-found")
+	return "delete the Kafka in the other central cluster"
 }
 
 // try runs kubectl in the namespace, and returns what it ran. What is changed may be gone, or change at the same time.
@@ -218,7 +268,7 @@ func (h *history) deleteAnchor(id string) string {
 	cascade := h.one("background", "foreground", "orphan")
 	kafka, anchor := &v1.Kafka{}, &corev1.ConfigMap{}
 	orphan := cascade == "orphan"
-	if orphan && (h.k8s[centralID].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name}, kafka) != nil ||
+	if orphan && (h.rivals() || h.k8s[centralID].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name}, kafka) != nil ||
 		kafka.DeletionTimestamp != nil ||
 		h.k8s[id].Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name + "-kafka-gc"}, anchor) != nil) {
 		return "nothing"
@@ -231,6 +281,12 @@ func (h *history) deleteAnchor(id string) string {
 		h.Eventually(h.ownerless).WithArguments(id).Should(BeEmpty(), "%s has an owner again", id)
 	}
 	return what
+}
+
+// rivals reports whether the other central cluster has the Kafka, so that this one's may have to do without its objects.
+func (h *history) rivals() bool {
+	key := client.ObjectKey{Namespace: h.namespace, Name: name}
+	return h.rival != nil && h.rival.k8s[centralID].Get(h.t.Context(), key, &v1.Kafka{}) == nil
 }
 
 // ownerless returns the names of the StrimziPodSets and ConfigMaps of the Kafka that lack an owner, and of its anchor if that is missing.
@@ -312,7 +368,8 @@ func (h *history) seen() {
 	}).Should(Succeed())
 }
 
-// judge checks that no volume was lost, and that nothing of others was touched.
+// judge checks that no volume was lost, that nothing of others was touched, and that no object went from the Kafka of one central cluster
+// to that of another.
 func (h *history) judge() {
 	h.t.Helper()
 	there := map[types.UID]bool{}
@@ -335,6 +392,36 @@ func (h *history) judge() {
 	for uid, what := range h.kept {
 		h.Expect(there[uid]).To(BeTrue(), "volume %s is lost", what)
 	}
+	h.judgeOwners()
+}
+
+func (h *history) judgeOwners() {
+	h.t.Helper()
+	centrals := map[string]client.Client{"the first": h.k8s[centralID]}
+	if h.rival != nil {
+		centrals["the second"] = h.rival.k8s[centralID]
+	}
+	for which, k8s := range centrals {
+		kafka := &v1.Kafka{}
+		h.Expect(client.IgnoreNotFound(k8s.Get(h.t.Context(), client.ObjectKey{Namespace: h.namespace, Name: name}, kafka))).To(Succeed())
+		h.ids[kafka.Annotations[ownership.MarkID]] = which
+	}
+	delete(h.ids, "")
+	for _, id := range []string{eastID, westID} {
+		for _, list := range []client.ObjectList{&corev1.ConfigMapList{}, &corev1.ServiceList{}, &corev1.SecretList{},
+			&corev1.PersistentVolumeClaimList{}, &core.StrimziPodSetList{}} {
+			h.Expect(h.k8s[id].List(h.t.Context(), list, client.InNamespace(h.namespace))).To(Succeed())
+			h.Expect(meta.EachListItem(list, func(item runtime.Object) error {
+				o, _ := item.(client.Object)
+				owner := h.ids[o.GetAnnotations()[ownership.MarkID]]
+				if first := h.owners[o.GetUID()]; owner != "" && first != "" && owner != first {
+					return fmt.Errorf("%T %s in %s changed hands, from %s central cluster to %s", o, o.GetName(), id, first, owner)
+				}
+				h.owners[o.GetUID()] = cmp.Or(owner, h.owners[o.GetUID()])
+				return nil
+			})).To(Succeed())
+		}
+	}
 }
 
 // end restores the connections and deletes the Kafka, perhaps after or with namespaces of it, and checks that nothing of it remains except
@@ -343,6 +430,10 @@ func (h *history) end() {
 	h.t.Helper()
 	for _, id := range []string{eastID, westID} {
 		h.heal(id)
+	}
+	h.faults.failWrites(0, false)
+	if h.rival != nil {
+		h.rival.kubectl(centralID, "delete", "kafka,kafkanodepools", "--all", "-n", h.namespace, "--wait=false")
 	}
 	if h.rand.Intn(2) == 0 {
 		h.deleteNamespace(h.one(eastID, westID))
@@ -358,6 +449,7 @@ func (h *history) end() {
 			return h.kubectl(centralID, "get", "kafka", "-n", h.namespace, "-o", "jsonpath={.items[*].status.conditions}")
 		})
 	}
+	h.Eventually(h.rivals).Should(BeFalse(), "the Kafka of the other central cluster is deleted")
 	h.judge()
 }
 

@@ -3,6 +3,7 @@
 package stretch
 
 import (
+	"encoding/pem"
 	"fmt"
 	"maps"
 	"os"
@@ -49,6 +50,8 @@ type realm struct {
 	namespace string
 	// operators are the processes, by their Kubernetes clusters.
 	operators map[string]*operatorproc.Process
+	// faults is the proxy through which central operators reach cluster-east; nil if they reach it directly.
+	faults *faults
 }
 
 // controllers are those of Kubernetes that delete what an operator makes, and what these need.
@@ -74,37 +77,7 @@ func newRealm(t *testing.T) *realm {
 	r.program = filepath.Join(t.TempDir(), "cluster-operator")
 	r.Expect(image.BuildProgram(t.Context(), r.program, root, "./cluster-operator/cmd")).To(Succeed())
 
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, core.AddToScheme} {
-		r.Expect(add(scheme)).To(Succeed())
-	}
-	var mu sync.Mutex
-	var starts sync.WaitGroup
-	for _, id := range []string{centralID, eastID, westID} {
-		starts.Go(func() {
-			plane, err := controlplane.Start(t.Context(), controlplane.Options{ControllerManager: true, Controllers: controllers})
-			if err != nil {
-				t.Errorf("%s: %v", id, err)
-				return
-			}
-			t.Cleanup(func() {
-				if err := plane.Stop(); err != nil {
-					t.Errorf("%s: %v", id, err)
-				}
-			})
-			k8s, err := client.New(plane.RESTConfig(), client.Options{Scheme: scheme})
-			if err != nil {
-				t.Errorf("%s: %v", id, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			r.planes[id], r.k8s[id] = plane, k8s
-		})
-	}
-	starts.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
+	r.startPlanes(centralID, eastID, westID)
 	for id := range r.planes {
 		r.install(id)
 	}
@@ -112,6 +85,56 @@ func newRealm(t *testing.T) *realm {
 		r.connect(id)
 	}
 	return r
+}
+
+// startPlanes starts control planes.
+func (r *realm) startPlanes(ids ...string) {
+	r.t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme, core.AddToScheme} {
+		r.Expect(add(scheme)).To(Succeed())
+	}
+	var mu sync.Mutex
+	var starts sync.WaitGroup
+	for _, id := range ids {
+		starts.Go(func() {
+			plane, err := controlplane.Start(r.t.Context(), controlplane.Options{ControllerManager: true, Controllers: controllers})
+			if err != nil {
+				r.t.Errorf("%s: %v", id, err)
+				return
+			}
+			r.t.Cleanup(func() {
+				if err := plane.Stop(); err != nil {
+					r.t.Errorf("%s: %v", id, err)
+				}
+			})
+			k8s, err := client.New(plane.RESTConfig(), client.Options{Scheme: scheme})
+			if err != nil {
+				r.t.Errorf("%s: %v", id, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			r.planes[id], r.k8s[id] = plane, k8s
+		})
+	}
+	starts.Wait()
+	if r.t.Failed() {
+		r.t.FailNow()
+	}
+}
+
+// withRival returns a realm with a central cluster of the same id, but of other people, over the same remote clusters. Its operator runs.
+func (r *realm) withRival() *realm {
+	r.t.Helper()
+	rival := *r
+	rival.planes, rival.k8s, rival.operators = maps.Clone(r.planes), maps.Clone(r.k8s), map[string]*operatorproc.Process{}
+	rival.startPlanes(centralID)
+	rival.install(centralID)
+	for _, id := range []string{eastID, westID} {
+		rival.connect(id)
+	}
+	rival.start(centralID)
+	return &rival
 }
 
 // connect gives the central operators a kubeconfig that lasts.
@@ -147,15 +170,24 @@ func (r *realm) kubectl(id string, args ...string) string {
 // admit gives the central operators a kubeconfig with a token.
 func (r *realm) admit(id, token string) {
 	r.t.Helper()
-	config := r.planes[id].RESTConfig()
-	kubeconfig, err := realnodes.TokenKubeconfig(config.Host, &corev1.Secret{Data: map[string][]byte{
-		corev1.ServiceAccountRootCAKey: config.CAData, corev1.ServiceAccountTokenKey: []byte(token)}})
+	host, ca := r.address(id)
+	kubeconfig, err := realnodes.TokenKubeconfig(host, &corev1.Secret{Data: map[string][]byte{
+		corev1.ServiceAccountRootCAKey: ca, corev1.ServiceAccountTokenKey: []byte(token)}})
 	r.Expect(err).NotTo(HaveOccurred())
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: deploy.Namespace, Name: "kubeconfig-" + id},
 		Data: map[string][]byte{"kubeconfig": kubeconfig}}
 	if r.k8s[centralID].Create(r.t.Context(), secret) != nil {
 		r.Expect(r.k8s[centralID].Update(r.t.Context(), secret)).To(Succeed())
 	}
+}
+
+// address returns where central operators reach an API server, and its CA.
+func (r *realm) address(id string) (host string, ca []byte) {
+	if id == eastID && r.faults != nil {
+		return r.faults.server.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.faults.server.Certificate().Raw})
+	}
+	config := r.planes[id].RESTConfig()
+	return config.Host, config.CAData
 }
 
 // start starts the operator of a Kubernetes cluster in its role for stretched Kafkas.
@@ -165,7 +197,8 @@ func (r *realm) start(id string) {
 	if id == centralID {
 		remotes := ""
 		for _, remote := range []string{eastID, westID} {
-			remotes += fmt.Sprintf("%s.url=%s\n%s.secret=kubeconfig-%s\n", remote, r.planes[remote].RESTConfig().Host, remote, remote)
+			host, _ := r.address(remote)
+			remotes += fmt.Sprintf("%s.url=%s\n%s.secret=kubeconfig-%s\n", remote, host, remote, remote)
 		}
 		env = map[string]string{
 			"STRIMZI_CENTRAL_CLUSTER_ID": centralID, "STRIMZI_REMOTE_KUBE_CONFIG": remotes,

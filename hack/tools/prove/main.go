@@ -72,7 +72,7 @@ var tests = []job{
 	{pkg: "./e2e/rollernodes", test: "TestRollerOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/stretch", test: "TestStretchedKafkaOnNodes", what: "records", least: 1},
 	{pkg: "./e2e/stretch", test: "TestOperatorsOverThreeControlPlanes", what: "accidents", least: 5},
-	{pkg: "./e2e/stretch", test: "TestRandomHistoriesOnRealGarbageCollectors", what: "steps", least: 600},
+	{pkg: "./e2e/stretch", test: "TestRandomHistoriesOnRealGarbageCollectors", what: "steps", least: 3000},
 }
 
 func main() {
