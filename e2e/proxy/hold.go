@@ -9,9 +9,9 @@ import (
 type Side int
 
 const (
-	// BeforeBroker: the broker does not receive the request.
+	// BeforeBroker means that the broker does not receive the request.
 	BeforeBroker Side = iota
-	// AfterBroker: the broker executes the request, and its response is held.
+	// AfterBroker means that the broker executes the request, and its response is held.
 	AfterBroker
 )
 

@@ -22,7 +22,8 @@ func TestFigures(t *testing.T) {
 	m.Reconciled("ns", passes.Pass{Took: 2 * time.Second})
 	m.ReconciledSet("ns", time.Second, nil)
 	m.ReconciledSet("ns", time.Second, errors.New("failed"))
-	m.Observe(one, Kafka{Ready: true, Created: time.Unix(7, 0), Nodes: 3, TopicOperator: true, ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
+	m.Observe(one, Kafka{Ready: true, Created: time.Unix(7, 0), Nodes: 3, TopicOperator: true,
+		ClusterCA: Certificate{time.Unix(1, 0), time.Unix(-5, 0)},
 		Served:    Certificate{time.Unix(3, 0), time.Unix(2, 0)},
 		Listeners: map[string]Certificate{"tls": {Expires: time.Unix(2, 0), Due: time.Unix(1, 0)}, "new": {}}})
 	m.Observe(two, Kafka{Paused: true, Nodes: 5, NotReady: 2, Pending: 1})

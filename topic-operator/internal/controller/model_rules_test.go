@@ -476,7 +476,7 @@ func (w *model) checkRelease(p *modelProcess, before *v1.KafkaTopic) {
 		w.fail("%s releases %s without knowing its cluster", p, pass.key)
 	case own == "":
 		return // protection is disabled
-	case s.ClusterID != "" && s.ClusterID != own && !w.undone(p, before) && !(w.swapped && w.forbids(before)): // it may not see the cluster
+	case s.ClusterID != "" && s.ClusterID != own && !w.undone(p, before) && (!w.swapped || !w.forbids(before)): // it may not see the cluster
 		w.fail("%s releases %s, which belongs to cluster %s", p, pass.key, s.ClusterID)
 	}
 	if !slices.ContainsFunc(names, func(name string) bool { return w.restricted[name] }) { // the policy may have forbidden it

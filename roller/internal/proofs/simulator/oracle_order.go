@@ -87,13 +87,16 @@ func (o *oracle) order(n *node, before []*node) {
 	}
 }
 
-// couldGo reports whether nothing about the controller itself prevents its restart. Without a leader of the quorum, or one that the roller
-// reaches, no controller counts as caught up.
-func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
+// stalled reports whether a restarted controller has long not caught up. Without a leader of the quorum that the roller reaches, none
+// counts as caught up.
+func (o *oracle) stalled(c *node) bool {
 	end, restarted := o.lastEnd[c.ID]
-	unfit := c.behind() || !o.w.governed() || !o.seen.Quorum.IsKnown()
-	stalled := restarted && unfit && o.w.now.Sub(end) >= o.policy.Stall
-	leaving := stalled || o.keeps(seen) || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
+	return restarted && (c.behind() || !o.w.governed() || !o.seen.Quorum.IsKnown()) && o.w.now.Sub(end) >= o.policy.Stall
+}
+
+// couldGo reports whether nothing about the controller itself prevents its restart.
+func (o *oracle) couldGo(seen *roller.Node, c *node) bool {
+	leaving := o.stalled(c) || o.keeps(seen) || seen.Terminating || c.pod == podStopping || c.pod == podGone || o.ended[c.instance()]
 	return o.startable(seen) && seen.Hold == "" && seen.Foreign == "" && seen.Recovery.Or(nil) == nil && seen.Instance.Or("") != "" &&
 		seen.Stuck.Or("") == "" && !leaving
 }
