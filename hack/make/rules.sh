@@ -29,9 +29,9 @@ check() {
   "$tools/promtool" test rules "$folder"/*_test.yaml >&2 || fail "the alert rules in $rules are not as their tests want them, see above"
 }
 
-check config/topic-operator/monitoring '' topic-operator/internal/metrics operator/build cluster-operator/internal/metrics
+check config/topic-operator/monitoring '' topic-operator/internal/metrics operator/build operator/passes cluster-operator/internal/metrics
 check config/roller/monitoring strimzi_roller_ roller/internal/metrics operator/build
-check config/cluster-operator/monitoring strimzi_roller_ cluster-operator/internal/metrics clusters operator/build roller/internal/metrics
+check config/cluster-operator/monitoring strimzi_roller_ cluster-operator/internal/metrics clusters operator/build operator/passes roller/internal/metrics
 
 # Neither would an alert on a reason, a rule or a phase that does not exist.
 while IFS= read -r reason; do

@@ -20,6 +20,8 @@ type oracle struct {
 	served map[roller.NodeID]map[string]bool
 	// meant are the same for the last restart that was decided on, whether it was carried out or not.
 	meant map[roller.NodeID]map[string]bool
+	// earlier are those that a node had been restarted for before that decision.
+	earlier map[roller.NodeID]map[string]bool
 	// wants is the time since when a controller shows a reason that it was not restarted for.
 	wants map[roller.NodeID]time.Time
 	// kept are the instances that the API server did not delete, with the time of the first attempt.
@@ -133,7 +135,8 @@ func (o *oracle) hears(slow bool) {
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, ended: map[string]bool{}, lastEnd: map[roller.NodeID]time.Time{}, served: map[roller.NodeID]map[string]bool{},
-		meant: map[roller.NodeID]map[string]bool{}, wants: map[roller.NodeID]time.Time{}, kept: map[string]time.Time{},
+		meant: map[roller.NodeID]map[string]bool{}, earlier: map[roller.NodeID]map[string]bool{},
+		wants: map[roller.NodeID]time.Time{}, kept: map[string]time.Time{},
 		refused: map[[2]int]bool{}, denied: map[[2]int]int{}, waiting: map[[2]int][]time.Time{}, heardOf: map[[3]int][]time.Time{}}
 }
 
@@ -170,7 +173,7 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 	}
 	for i, a := range restarts {
 		o.restart(a, chosen[i], chosen[:i])
-		o.meant[a.Node] = o.serve(seen.Node(a.Node))
+		o.meant[a.Node], o.earlier[a.Node] = o.serve(seen.Node(a.Node), a), o.served[a.Node]
 	}
 	for i := 1; i < len(chosen); i++ {
 		if before, then := o.rank(chosen[i-1]), o.rank(chosen[i]); before > then {

@@ -119,14 +119,16 @@ func (o *oracle) accepted(n *node, a roller.Action) {
 	o.served[n.ID] = o.meant[n.ID]
 }
 
-// serve returns the reasons that a node counts as restarted for after its restart: the earlier ones, and all that it shows.
-func (o *oracle) serve(n *roller.Node) map[string]bool {
+// serve returns the reasons that a node counts as restarted for after its restart: the earlier ones, and all that it shows. Whether the
+// look proves a silence is for the roller to say.
+func (o *oracle) serve(n *roller.Node, a roller.Action) map[string]bool {
+	unresponsive := func(r roller.Reason) bool { return r.Kind == roller.PodUnresponsive }
 	served := maps.Clone(o.served[n.ID])
 	if served == nil {
 		served = map[string]bool{}
 	}
 	for _, key := range append(o.all(n), o.refusedValues(n)...) {
-		served[key] = true
+		served[key] = served[key] || key != "silence" || slices.ContainsFunc(a.Reasons, unresponsive)
 	}
 	return served
 }

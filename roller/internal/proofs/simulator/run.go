@@ -202,6 +202,9 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		if !lost {
 			r.progress = r.notBegun(a, r.elected)
 		}
+		if !lost && a.Kind == roller.ActionRestart {
+			r.oracle.served[a.Node] = r.oracle.earlier[a.Node] // the roller knows that it did not end the pod, whoever did
+		}
 		return
 	case a.Kind == roller.ActionElectLeaders:
 		r.elected = true
