@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -25,7 +26,7 @@ func TestAVolumeOfANodeThatLeftKeepsItsReplica(t *testing.T) {
 		"the new node gets another id": {"", []string{"my-cluster-brokers-0", "my-cluster-brokers-1", "my-cluster-brokers-4"},
 			"node 2 are not deleted yet"},
 		"the user names its id": {"[2]", []string{"my-cluster-brokers-0", "my-cluster-brokers-1", node},
-			"PersistentVolumeClaim " + claim + " is not deleted: its node came back without it"},
+			"PersistentVolumeClaim " + claim + " is not deleted: its node runs without it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -111,4 +112,44 @@ func TestAVolumeThatIsUsedAgainIsNotNotedAsEmpty(t *testing.T) {
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage = jbod(0, 1) })
 	w.reconcile()
 	w.Expect(isEmpty(claim())).To(BeFalse())
+}
+
+// A volume that could not be cordoned may get a replica after it was taken from its node, and before that restarts. It stays when Kafka can
+// cordon volumes later.
+func TestAVolumeThatWasNotCordonedStaysAfterAnUpgrade(t *testing.T) {
+	w := newWorld(t)
+	w.brokers.metadata = 29
+	pool := nodePool("pool", 1, v1.RoleBroker)
+	pool.Spec.Storage = jbod(0, 1)
+	for i := range pool.Spec.Storage.Volumes {
+		pool.Spec.Storage.Volumes[i].DeleteClaim = new(true)
+	}
+	k := newKafka()
+	k.Spec.Kafka.MetadataVersion = "4.2-IV1"
+	w.create(k, pool, nodePool("controllers", 1, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.start("controllers")
+	w.reconcile()
+	claim := "data-1-" + w.podNames("pool")[0]
+	id, _ := core.NodeID(claim)
+	w.brokers.dirs = map[int32][]kafka.LogDir{id: {{Path: fmt.Sprintf("/var/lib/kafka/data-0/kafka-log%d", id)},
+		{Path: fmt.Sprintf("/var/lib/kafka/data-1/kafka-log%d", id)}}}
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] })
+	w.reconcile()
+	w.start("pool")
+	w.reconcile()
+
+	w.get(k, "my-cluster")
+	k.Spec.Kafka.MetadataVersion = "4.3-IV0"
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	for range 3 {
+		w.reconcile()
+	}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.KafkaMetadataVersion).To(Equal("4.3-IV0"))
+	kept := &corev1.PersistentVolumeClaim{}
+	w.get(kept, claim)
+	w.Expect(kept.DeletionTimestamp).To(BeNil())
+	w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", ContainSubstring(claim)))))
 }

@@ -86,11 +86,14 @@ func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, size
 	return nil
 }
 
-// take notes which claims lose their nodes, as volumes are removed from a pool.
+// take notes which claims lose their nodes, as volumes are removed from a pool. A volume that a broker could not cordon is left out: it may
+// get replicas until the broker restarts.
 func (p *pass) take(pool *v1.KafkaNodePool, removed []int32) {
 	for _, volume := range removed {
 		for _, l := range p.nodesOf(pool.Name) {
-			p.taken[[2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}] = true
+			if !l.Node.Roles.Broker || p.cordons() || p.forced() {
+				p.taken[[2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}] = true
+			}
 		}
 	}
 }
