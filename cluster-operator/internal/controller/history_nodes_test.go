@@ -28,6 +28,7 @@ var metadataOf = map[string]kafka.MetadataVersion{"4.2.0": 29, "4.3.1": 30}
 // the roller and the kubelets do. percent is the probability of each change: pods wait for their restart, or for a Kubernetes node.
 func (h *history) runPods(s *apiServer, percent int) {
 	k8s := s.client()
+	h.learn(s)
 	listed := map[string]bool{}
 	for _, key := range sortedKeys(s.objects) {
 		set, ok := s.objects[key].object().(*core.StrimziPodSet)
@@ -60,6 +61,7 @@ func (h *history) runPods(s *apiServer, percent int) {
 				pod.Spec.NodeName = h.machineFor(pod.Name)
 				pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "core.strimzi.io/v1", Kind: "StrimziPodSet", Name: set.Name, UID: set.UID,
 					Controller: new(true)}}
+				h.judgeStart(s, pod)
 				h.must(k8s.Create(h.t.Context(), pod))
 				h.configured[s.objects[facts.Key{Kind: "Pod", Name: pod.Name}].GetUID()] = configOf(s, pod.Name)
 				h.startController(s, pod)
@@ -298,11 +300,16 @@ func (h *history) judgeVolumes(s *apiServer, key facts.Key, before, after client
 	case *core.StrimziPodSet:
 		if is, ok := after.(*core.StrimziPodSet); ok {
 			h.judgeMounts(was, is)
+			h.noteTaken(s, was, is)
 		}
 	case *corev1.PersistentVolumeClaim:
 		is, ok := after.(*corev1.PersistentVolumeClaim)
 		if !ok || is.DeletionTimestamp != nil && was.DeletionTimestamp == nil {
 			h.judgeClaimGoes(s, key)
+			h.judgeContents(s, was)
+			if h.judgeMore == nil {
+				h.judgeWish(s, was)
+			}
 			return
 		}
 		from, to := was.Spec.DeepCopy(), is.Spec.DeepCopy()

@@ -134,6 +134,7 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		"pods are not seen":                          {3, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
 		"former brokers are not put on hold":         {33, func(h *history) { h.r.Live = withoutHolds(h) }},
 		"a new key of the clients CA seems wanted":   {1, func(h *history) { h.r.Cache = insistent{h.r.Cache} }},
+		"the first volume seems to say what goes":    {6, func(h *history) { h.r.Cache = wrongPools{h.r.Cache, firstDecides} }},
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

@@ -345,6 +345,11 @@ func (h *stretched) settle() {
 func (h *stretched) end() {
 	h.t.Helper()
 	c := h.centrals[0]
+	if c.kafka() != nil { // it is ready, so passes have read the pools
+		for _, s := range h.servers {
+			maps.Copy(h.wishes, h.wish(s))
+		}
+	}
 	deleted := h.deleteNamespaces()
 	if kafka := c.kafka(); kafka != nil {
 		h.must(c.k8s.Delete(h.t.Context(), kafka))

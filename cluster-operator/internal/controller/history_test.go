@@ -81,6 +81,9 @@ type history struct {
 	gone string
 	// lost are the StrimziPodSets that accidents hit, as they were before, by name.
 	lost map[string]*core.StrimziPodSet
+	// volumes is the truth about volumes, and wishes whether users want them to be deleted, by the uids of their claims.
+	volumes map[types.UID]*contents
+	wishes  map[types.UID]bool
 	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
 	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
@@ -118,7 +121,7 @@ func newHistory(t testing.TB, seed int64) *history {
 		brokers: &brokers{metadata: 30},
 		now:     time.Unix(1_800_000_000, 0),
 		foreign: map[*apiServer]map[facts.Key]client.Object{}, logs: map[string]string{}, configured: map[types.UID]string{},
-		lost: map[string]*core.StrimziPodSet{}}
+		lost: map[string]*core.StrimziPodSet{}, volumes: map[types.UID]*contents{}, wishes: map[types.UID]bool{}}
 	h.k8s = h.server("central", scheme).client()
 	h.r = h.reconciler()
 	h.r.Cache, h.r.Live = h.k8s, h.guarded(h.k8s, func() *Reconciler { return h.r }, h.write)
@@ -294,6 +297,7 @@ func (h *history) reconcile(faults bool) {
 		}
 		made := waits && h.brokers.afterLook == nil // a topic, which the next pass on time is the first to see
 		if before == h.k8s.server.version && !made {
+			maps.Copy(h.wishes, h.wish(h.k8s.server))
 			return
 		}
 	}
@@ -642,7 +646,7 @@ func (h *history) settle() {
 	fresh := newHistory(h.t, h.seed)
 	fresh.k8s, fresh.r.Cache, fresh.r.Live, fresh.brokers, fresh.r.Kafka, fresh.now = h.k8s, h.k8s, h.k8s, h.brokers, h.brokers, h.now
 	fresh.r.Settings, fresh.r.Stretching = h.r.Settings, h.r.Stretching
-	fresh.foreign, fresh.formatted = h.foreign, true
+	fresh.foreign, fresh.formatted, fresh.volumes, fresh.wishes = h.foreign, true, h.volumes, h.wishes
 	fresh.reconcile(false)
 	for key, o := range fresh.all() {
 		if b, existed := before[key]; !existed || !equality.Semantic.DeepEqual(b, o) {

@@ -317,6 +317,7 @@ func (h *stretched) judgeAnchorGoes(c *central, s *apiServer, anchor types.UID) 
 		claim, is := s.objects[key].object().(*corev1.PersistentVolumeClaim)
 		if is && claim.DeletionTimestamp == nil && apply.OwnedBy(claim, anchor) {
 			h.judgeClaimGoes(s, key)
+			h.judgeContents(s, claim)
 		}
 	}
 }
@@ -339,7 +340,7 @@ func (h *stretched) collect() {
 		before := maps.Clone(s.objects)
 		s.collect()
 		for key, o := range before {
-			if key.Kind == "PersistentVolumeClaim" && s.objects[key] == nil && o.GetAnnotations()[v1.AnnotationDeleteClaim] != "true" {
+			if claim, ok := o.object().(*corev1.PersistentVolumeClaim); ok && s.objects[key] == nil && !h.mayGo(claim) {
 				h.failf("volume %s in %s went with its owner", key.Name, s.id)
 			}
 		}
