@@ -6,7 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
+	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,6 +16,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // contents is the truth about the volume of a claim, whatever brokers say of other volumes that their ids had or have.
@@ -246,4 +249,52 @@ func firstDecides(pool *v1.KafkaNodePool) {
 	for i := range pool.Spec.Storage.Volumes {
 		pool.Spec.Storage.Volumes[i].DeleteClaim = pool.Spec.Storage.Volumes[0].DeleteClaim
 	}
+}
+
+// TestHistoriesFindALostVolume plays what loses a volume if the operator takes it for empty: its broker leaves, a topic is created while it
+// stops, and its pool loses the volume and gets as many brokers as before.
+func TestHistoriesFindALostVolume(t *testing.T) {
+	g := NewWithT(t)
+	play := func(h *history) string {
+		return h.violation(func() {
+			pool := nodePool("brokers", 2, v1.RoleBroker)
+			pool.Spec.Storage = jbod(0, 1)
+			for i := range pool.Spec.Storage.Volumes {
+				pool.Spec.Storage.Volumes[i].DeleteClaim = new(true)
+			}
+			for _, o := range []client.Object{newKafka(), nodePool("controllers", 1, v1.RoleController), pool} {
+				o.SetNamespace(historyNamespace)
+				h.must(h.k8s.Create(t.Context(), o))
+			}
+			next := func(edit func(*v1.KafkaNodePool)) {
+				change(h, &v1.KafkaNodePool{}, "brokers", edit)
+				h.reconcile(false)
+			}
+			h.emptyAll()
+			for range 2 {
+				h.reconcile(false)
+				h.runPods(h.k8s.server, 100)
+			}
+			next(func(p *v1.KafkaNodePool) { p.Spec.Replicas = 1 })
+			for id := range h.brokers.replicas {
+				h.brokers.replicas[id], h.brokers.dirs[id][1].Replicas = 1, 1
+			}
+			h.runPods(h.k8s.server, 100)
+			next(func(*v1.KafkaNodePool) {})
+			h.brokers.dirs[0][1].Replicas, h.brokers.dirs[1][1].Replicas = 0, 0
+			next(func(p *v1.KafkaNodePool) { p.Spec.Replicas, p.Spec.Storage.Volumes = 2, p.Spec.Storage.Volumes[:1] })
+			for range 2 {
+				h.runPods(h.k8s.server, 100)
+				h.reconcile(false)
+			}
+		})
+	}
+	g.Expect(play(newHistory(t, 1))).To(BeEmpty())
+	h := newHistory(t, 1)
+	h.r.Cache = wrongClaims{h.r.Cache, func(claim *corev1.PersistentVolumeClaim) {
+		if v1.IsTrue(claim.Annotations, model.AnnotationRemoved) {
+			claim.Annotations = with(claim.Annotations, model.AnnotationEmpty, "true")
+		}
+	}}
+	g.Expect(play(h)).To(ContainSubstring("without its volume data-1-my-cluster-brokers-"))
 }
