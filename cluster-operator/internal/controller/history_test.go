@@ -505,7 +505,7 @@ func (h *history) topicBetweenLooks() {
 		h.brokers.replicas = maps.Clone(none)
 		for s := range h.foreign {
 			for key := range s.objects {
-				if id, ok := core.NodeID(key.Name); ok && key.Kind == "Pod" {
+				if id, ok := core.NodeID(key.Name); ok && key.Kind == "Pod" && h.foreign[s][key] == nil {
 					h.brokers.replicas[id] = 1 // a broker that stopped gets no replica with data
 				}
 			}

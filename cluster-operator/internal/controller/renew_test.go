@@ -292,8 +292,8 @@ func (h *history) judgeExpiry() {
 	h.t.Helper()
 	for key, o := range h.k8s.server.objects {
 		set, is := o.object().(*core.StrimziPodSet)
-		if !is || key.Kind != "StrimziPodSet" {
-			continue
+		if !is || key.Name != h.name+"-"+set.Labels[core.LabelPoolName] {
+			continue // a copy may list nodes that are gone
 		}
 		for _, pod := range listedBy(h.t, set) {
 			secret, ok := h.object(facts.Key{Kind: "Secret", Name: pod.Name}).(*corev1.Secret)
