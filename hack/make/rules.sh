@@ -31,7 +31,8 @@ check() {
 
 check config/topic-operator/monitoring '' topic-operator/internal/metrics operator/build operator/passes cluster-operator/internal/metrics
 check config/roller/monitoring strimzi_roller_ roller/internal/metrics operator/build
-check config/cluster-operator/monitoring strimzi_roller_ cluster-operator/internal/metrics clusters operator/build operator/passes roller/internal/metrics
+check config/cluster-operator/monitoring strimzi_roller_ cluster-operator/internal/metrics clusters operator/build operator/passes \
+  roller/internal/metrics
 
 # Neither would an alert on a reason, a rule or a phase that does not exist.
 while IFS= read -r reason; do

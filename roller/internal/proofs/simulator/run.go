@@ -202,9 +202,6 @@ func (r *run) act(a roller.Action, refused, lost bool) {
 		if !lost {
 			r.progress = r.notBegun(a, r.elected)
 		}
-		if !lost && a.Kind == roller.ActionRestart {
-			r.oracle.served[a.Node] = r.oracle.earlier[a.Node] // the roller knows that it did not end the pod, whoever did
-		}
 		return
 	case a.Kind == roller.ActionElectLeaders:
 		r.elected = true
@@ -261,6 +258,7 @@ func (r *run) notBegun(a roller.Action, late bool) roller.Progress {
 	switch a.Kind {
 	case roller.ActionRestart:
 		p := r.progress.NotCarriedOut(a.Node)
+		r.oracle.served[a.Node] = r.oracle.earlier[a.Node] // the roller knows that it did not end the pod, whoever did
 		if late {
 			p = p.ElectionsTookLong(r.oracle.seen.At)
 		}
