@@ -97,7 +97,11 @@ func (p *pass) finalize(ctx context.Context) error {
 		return err
 	}
 	p.figures = figuresOf(home.facts, p.kafka)
-	if err := p.readRemotes(ctx); err != nil {
+	err := p.readRemotes(ctx)
+	if err != nil {
+		return err
+	}
+	if p.pools, _, err = p.readPools(ctx, client.ObjectKeyFromObject(p.kafka)); err != nil { // after the others, which would wait for pools
 		return err
 	}
 	p.giveUpDeleted()
@@ -152,6 +156,9 @@ func (p *pass) unfinished(pending []string) error {
 // is kept.
 func (p *pass) deleteIn(ctx context.Context, s *site, orphan bool) ([]facts.Key, error) {
 	if s.anchor != nil {
+		if err := p.keepVolumes(ctx, s, orphan); err != nil {
+			return nil, err
+		}
 		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner), Orphan: orphan}
 		if gone, err := p.deleteAnchor(ctx, s); err != nil {
 			return nil, err
@@ -163,6 +170,20 @@ func (p *pass) deleteIn(ctx context.Context, s *site, orphan bool) ([]facts.Key,
 		return nil, nil
 	}
 	return p.remaining(ctx, s)
+}
+
+// keepVolumes takes the volumes that the user wants to keep off the anchor that they would be deleted with. No pass may have done that since
+// their pool said so: the cluster was away, or the Kafka was deleted right after.
+func (p *pass) keepVolumes(ctx context.Context, s *site, orphan bool) error {
+	if orphan {
+		return nil // the anchor leaves all that it owns
+	}
+	for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
+		if _, err := p.disown(ctx, s, key, s.facts.Objects[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orphan reports whether the deletion of the Kafka is to keep what belongs to it (kubectl delete --cascade=orphan): Kubernetes' garbage

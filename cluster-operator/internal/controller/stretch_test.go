@@ -1460,6 +1460,36 @@ func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 	w.Expect(w.kafka().Finalizers).To(BeEmpty())
 }
 
+// The user decides to keep volumes, and deletes the Kafka before a pass could act on that where they are.
+func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T) {
+	for name, away := range map[string]bool{"the Kafka is deleted at once": false, "the Kubernetes cluster is away": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			b := poolIn("east", "b", 1, v1.RoleBroker)
+			b.Spec.Storage.DeleteClaim = new(true)
+			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+			w.brokers.replicas = map[int32]int{0: 1, 1: 1}
+			w.settle()
+			w.members["east"].lost = away
+			w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+			if away {
+				w.pass()
+			}
+			w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+			w.pass()
+			w.members["east"].lost = false
+			for range 3 {
+				w.pass()
+			}
+			w.Expect(w.anchored("east")).To(BeFalse())
+			claim := &corev1.PersistentVolumeClaim{}
+			w.in("east", claim, "data-my-cluster-b-1")
+			w.Expect(claim.OwnerReferences).To(BeEmpty(), "the garbage collector would delete it")
+			w.Expect(claim.Annotations).To(HaveKeyWithValue(v1.AnnotationDeleteClaim, "false"))
+		})
+	}
+}
+
 func TestAVolumeThatIsNotDeletedKeepsItsAnchorAndSaysSo(t *testing.T) {
 	for name, lost := range map[string][]string{
 		"without the mark of its name": {ownership.MarkSelf},
