@@ -50,6 +50,8 @@ type pass struct {
 	empty map[string]bool
 	// taken are those that this pass takes from their nodes, by Kubernetes cluster and name.
 	taken map[[2]string]bool
+	// seenEmpty are those that a broker reported as cordoned and without replicas, in the same way.
+	seenEmpty map[[2]string]bool
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.

@@ -37,7 +37,7 @@ func (p *pass) acceptStorage(ctx context.Context) error {
 		return unknownPool(p.noSpec[0])
 	}
 	sizes := p.claimSizes()
-	p.empty, p.taken = map[string]bool{}, map[[2]string]bool{}
+	p.empty, p.taken, p.seenEmpty = map[string]bool{}, map[[2]string]bool{}, map[[2]string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(p.input.Pools)) {
 		if err := p.acceptStorageOf(ctx, p.input.Pools[name], sizes[name]); err != nil {
 			return err
@@ -86,13 +86,13 @@ func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, size
 	return nil
 }
 
-// take notes which claims lose their nodes, as volumes are removed from a pool. A volume that a broker could not cordon is left out: it may
-// get replicas until the broker restarts.
+// take notes which claims lose their nodes, as volumes are removed from a pool. Those are left out that no broker reported as cordoned and
+// without replicas: they may have some, such as of a node that is no broker any more, or get some until the broker restarts.
 func (p *pass) take(pool *v1.KafkaNodePool, removed []int32) {
 	for _, volume := range removed {
 		for _, l := range p.nodesOf(pool.Name) {
-			if !l.Node.Roles.Broker || p.cordons() || p.forced() {
-				p.taken[[2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}] = true
+			if claim := [2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}; p.seenEmpty[claim] || p.forced() {
+				p.taken[claim] = true
 			}
 		}
 	}
@@ -174,6 +174,9 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 				return why
 			}
 			why := inUse(p.cordons())
+			if known && model.SeenEmpty(l.Node.ID, volume, dirs) {
+				p.seenEmpty[[2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}] = true
+			}
 			if inUse(false) == "" {
 				p.empty[model.ClaimOf(volume, l.Pod.Name)] = true
 			}

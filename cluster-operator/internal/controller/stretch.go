@@ -171,8 +171,21 @@ func (p *pass) concerns(s *site) bool {
 			return true // its anchor and the record were deleted
 		}
 	}
+	if p.record.Kafka != p.kafka.UID && p.kafka.DeletionTimestamp == nil && p.keptVolumes(s) {
+		return true // a Kafka that is created again must not leave them unused
+	}
 	// So they were, and the owner's id with them: what the garbage collector has not deleted yet is waited for.
 	return p.kafka.DeletionTimestamp != nil && len(objectsOfAnchor(s.facts, p.kafka.Name)) > 0
+}
+
+// keptVolumes reports whether a Kubernetes cluster has volumes of an earlier Kafka of this name with this central cluster.
+func (p *pass) keptVolumes(s *site) bool {
+	for _, o := range s.facts.Objects {
+		if claim, is := o.(*corev1.PersistentVolumeClaim); is && p.whose(s, claim) == itsVolume {
+			return true
+		}
+	}
+	return false
 }
 
 // lose notes that nothing can be said or done in a Kubernetes cluster in this pass.

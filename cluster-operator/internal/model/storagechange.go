@@ -280,6 +280,12 @@ func WhyVolumeStays(broker, volume int32, dirs []kafka.LogDir, known, cordons bo
 	return ""
 }
 
+// SeenEmpty reports whether a broker reported a volume as cordoned and without replicas.
+func SeenEmpty(broker, volume int32, dirs []kafka.LogDir) bool {
+	path := logDir(volumeName(volume, true), broker)
+	return slices.ContainsFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path && !d.Failed && d.Replicas == 0 && d.Cordoned })
+}
+
 // cordonKey names the log directories that get no new replicas (KIP-1066); cordonAll are all of them.
 const (
 	cordonKey = "cordoned.log.dirs"

@@ -137,7 +137,8 @@ func Decide(in Input) Plan {
 // notAsked is why a volume stays that may go if brokers say so.
 const notAsked = "brokers were not asked yet which replicas its node has"
 
-// CameBack is why the volume stays of a node that came back without it, or that could not cordon it.
+// CameBack is why the volume stays of a node that runs without it, and that no broker reported as empty before, such as that of a node that
+// left and came back.
 const CameBack = "its node runs without it, and nobody knows what it holds"
 
 // whyKept returns why an object that is not wanted stays, "" if it is to go.
