@@ -201,10 +201,16 @@ func (p *pass) report(took time.Duration) {
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
 	figures.Pending = len(p.status.Pending)
-	if p.status.Topology != nil {
-		figures.Nodes, figures.NotReady = countNodes(p.status.Sets)
+	if len(p.sites) > 0 { // else nothing is known but what is at home
+		figures.Nodes, figures.NotReady = countNodes(p.podSets())
 	}
-	p.Metrics.Observe(name, figures)
+	for id := range p.away {
+		lost := len(p.record.Clusters[id].Nodes)
+		figures.Nodes, figures.NotReady = figures.Nodes+lost, figures.NotReady+lost
+	}
+	if unread := figures.Created.IsZero(); !unread || !p.Metrics.Unread(name) {
+		p.Metrics.Observe(name, figures)
+	}
 	problems := slices.Clone(p.status.Warnings)
 	if failed {
 		problems = append(problems, *p.status.Failure)

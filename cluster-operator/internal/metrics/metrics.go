@@ -123,6 +123,19 @@ func (m *Metrics) Observe(name types.NamespacedName, k Kafka) {
 	m.kafkas[name] = k
 }
 
+// Unread notes that a Kafka is not ready of which nothing could be read. Its other figures stay as they were; it returns false if there are
+// none.
+func (m *Metrics) Unread(name types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, known := m.kafkas[name]
+	if known {
+		k.Ready = false
+		m.kafkas[name] = k
+	}
+	return known
+}
+
 // Forget drops a Kafka that is gone.
 func (m *Metrics) Forget(name types.NamespacedName) {
 	m.mu.Lock()

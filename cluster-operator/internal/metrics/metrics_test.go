@@ -106,3 +106,15 @@ func TestTheDurationsOfPasses(t *testing.T) {
 	}
 	g.Expect(bounds).To(Equal([]float64{.005, .01, .025, .05, .1, .25, .5, 1, 5, 10, 30, 60, 120}))
 }
+
+// A read that failed says nothing of what a Kafka has, which alerts depend on for a while.
+func TestAKafkaThatCannotBeReadKeepsItsFigures(t *testing.T) {
+	g := NewWithT(t)
+	registry := prometheus.NewRegistry()
+	m := New(registry, "")
+	name := types.NamespacedName{Namespace: "ns", Name: "one"}
+	g.Expect(m.Unread(name)).To(BeFalse(), "there are none")
+	m.Observe(name, Kafka{Ready: true, Created: time.Unix(7, 0), Nodes: 3, TopicOperator: true})
+	g.Expect(m.Unread(name)).To(BeTrue())
+	g.Expect(m.kafkas[name]).To(Equal(Kafka{Created: time.Unix(7, 0), Nodes: 3, TopicOperator: true}))
+}
