@@ -40,7 +40,7 @@ func (p *pass) renewDespite(ctx context.Context, err error) error {
 	case is: // a Kubernetes cluster that is away is reported as such
 	default:
 		p.log.Error(failed, "Failed to renew certificates")
-		p.warn("CertificatesNotRenewed", fmt.Sprintf("Certificates of running nodes were not renewed: %s", failed))
+		p.warn(pki.ReasonNotRenewed, fmt.Sprintf("Certificates of running nodes were not renewed: %s", failed))
 		p.requeueAfter(renewRetry)
 	}
 	return err

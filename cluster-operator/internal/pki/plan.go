@@ -207,6 +207,9 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 	}
 	for _, l := range w.leaves {
 		if l.unknown { // neither made nor changed; nor is its pod
+			if in.fact(l.secretName).State != Unknown {
+				r.Problems = append(r.Problems, warnOfNameless(in, l))
+			}
 			continue
 		}
 		secret, err := i.desire(in, l, r)
@@ -229,6 +232,14 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 		r.PodAnnotations[l.pod] = annotations
 	}
 	return nil
+}
+
+// warnOfNameless reports a running node that gets no certificate because nothing says which names that needs.
+func warnOfNameless(in *Input, l *leaf) Problem {
+	return Problem{ReasonNotRenewed, fmt.Sprintf("Secret %s/%s is missing, or has no readable certificate, and is not made again before the "+
+		"Kafka can be reconciled, which says what names the certificate needs. Until then, node %s is not restarted for another certificate, "+
+		"does not start again if its pod ends, and holds up a new key of the cluster CA. Mend what the condition Ready says, or restore the "+
+		"Secret from a backup", in.Namespace, l.secretName, l.pod)}
 }
 
 // OfPod returns those annotations of a pod that Result.PodAnnotations may have.

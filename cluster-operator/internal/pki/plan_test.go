@@ -604,6 +604,7 @@ func TestRenewOnly(t *testing.T) {
 			secret := s.secrets["c-p-0"]
 			if c.sans == nil {
 				g.Expect(secret).To(BeNil())
+				g.Expect(s.last.Problems).To(ConsistOf(And(HaveField("Reason", ReasonNotRenewed), HaveField("Message", ContainSubstring("c-p-0")))))
 				return
 			}
 			g.Expect(sansOf(cert(t, secret, "c-p-0.crt"))).To(Equal(normalSANs(c.sans)))
