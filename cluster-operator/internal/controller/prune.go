@@ -24,12 +24,14 @@ import (
 // prune deletes what the Kafka owns and does not want any more. Volumes go only if that was asked for while their node was there.
 func (p *pass) prune(ctx context.Context) error {
 	obsolete := p.planRemoval(ctx).Delete
-	return p.each(func(s *site) error {
+	err := p.each(func(s *site) error {
 		if err := p.pruneSite(ctx, s, obsolete); err != nil || p.input.Stretch == nil || !p.planned {
 			return err
 		}
 		return p.prunePlanned(ctx, s)
 	})
+	p.status.Pruned = err == nil
+	return err
 }
 
 func (p *pass) pruneSite(ctx context.Context, s *site, obsolete []removal.Ref) error {

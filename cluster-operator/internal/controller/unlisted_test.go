@@ -149,6 +149,37 @@ func TestTheStrimziPodSetOfARemovedPoolIsLost(t *testing.T) {
 	w.Expect(w.pods("brokers")).To(HaveLen(2))
 }
 
+// TestANodeThatWasEmptyInAPassThatFailedIsAskedAgain checks that a node without a StrimziPodSet does not leave because it held nothing when
+// the Kafka was invalid: nothing was removed then, and it may have got replicas since.
+func TestANodeThatWasEmptyInAPassThatFailedIsAskedAgain(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("brokers", 2, v1.RoleBroker)
+	w.create(newKafka(), pool, nodePool("others", 3, v1.RoleController, v1.RoleBroker))
+	w.reconcile()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1}
+	w.Expect(w.k8s.Delete(t.Context(), pool)).To(Succeed())
+	w.reconcile()
+	w.loseSet("brokers", "deleted")
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })
+	w.brokers.replicas = map[int32]int{}
+	w.reconcile()
+	w.Expect(w.ready()).To(HaveField("Message", ContainSubstring("Unsupported Kafka.spec.kafka.version")))
+
+	w.brokers.replicas = map[int32]int{0: 1}
+	w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "" })
+	w.reconcile()
+	w.Expect(w.ready()).To(HaveField("Message", ContainSubstring("node 0 of the removed KafkaNodePool brokers is still needed")))
+	w.Expect(w.config("my-cluster-brokers-0")).NotTo(BeEmpty())
+
+	w.brokers.replicas = map[int32]int{}
+	w.reconcile()
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-brokers-0"}, &corev1.ConfigMap{})).
+		To(Satisfy(apierrors.IsNotFound))
+	k := &v1.Kafka{}
+	w.get(k, "my-cluster")
+	w.Expect(k.Status.KafkaNodePools).NotTo(ContainElement(HaveField("Name", "brokers")))
+}
+
 func TestAVersionIsNotForgottenWithTheSets(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("pool", 3, v1.RoleController, v1.RoleBroker))

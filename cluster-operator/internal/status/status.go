@@ -45,7 +45,9 @@ type Input struct {
 	// The other fields are observations of the pass; the status keeps its previous value for those that are nil or empty because the pass
 	// ended early.
 	Topology *topology.Topology
-	Sets     []*core.StrimziPodSet
+	// Pruned reports that what is not wanted any more was removed.
+	Pruned bool
+	Sets   []*core.StrimziPodSet
 	// Changed names the StrimziPodSets whose status is outdated, because this pass changed them or will.
 	Changed map[string]bool
 	// Waiting are the nodes that are not started yet, and the pods that are not ready for a reason that Kubernetes knows.
@@ -94,10 +96,7 @@ func Of(in Input) v1.KafkaStatus {
 		s.ClusterID = in.ClusterID
 	}
 	if in.Topology != nil {
-		s.KafkaNodePools = nil
-		for _, p := range in.Topology.Pools {
-			s.KafkaNodePools = append(s.KafkaNodePools, v1.UsedNodePool{Name: p.Name})
-		}
+		s.KafkaNodePools = usedPools(in, s.KafkaNodePools)
 	}
 	switch {
 	case in.Endpoints != nil:
@@ -116,6 +115,20 @@ func Of(in Input) v1.KafkaStatus {
 		s.OperatorLastSuccessfulVersion = in.OperatorVersion
 	}
 	return s
+}
+
+// usedPools are those with nodes. One that is to have none any more stays until a pass has removed what is left of them: a later pass finds
+// by this that they exist, and may find that they are needed.
+func usedPools(in Input, before []v1.UsedNodePool) (used []v1.UsedNodePool) {
+	for _, p := range in.Topology.Pools {
+		used = append(used, v1.UsedNodePool{Name: p.Name})
+	}
+	for _, p := range before {
+		if !in.Pruned && !slices.Contains(used, p) {
+			used = append(used, p)
+		}
+	}
+	return used
 }
 
 // stalled is there if nothing changes until a user does something.
