@@ -28,10 +28,12 @@ func (a *authority) decide(in *Input, w *world, windows schedule) error {
 		a.set(RenewCert, "the certificate is not valid before "+a.cert().NotBefore.Format(time.RFC3339))
 	case w.misnamed(a): // as above, what it signs is trusted by nobody
 		a.set(RenewCert, "the certificate has another subject key identifier than the one that nodes trust")
-	case w.phase(a) != Settled:
-		a.set(None, "the key is being replaced")
-	default:
+	case w.phase(a) == Settled:
 		a.decideMaintenance(in, windows, replace)
+	case a.inLastDays(in, a.cert(), windows):
+		a.set(RenewCert, "the key is still being replaced, and the certificate expires at "+a.cert().NotAfter.Format(time.RFC3339))
+	default:
+		a.set(None, "the key is being replaced")
 	}
 	return nil
 }

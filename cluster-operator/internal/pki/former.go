@@ -30,7 +30,7 @@ func (a *authority) renewFormer(in *Input, former []*x509.Certificate, phase Pha
 		return former, nil
 	}
 	cert := former[at]
-	if in.Now.Before(cert.NotAfter.Add(-min(lastChance, a.config.renewal()))) || !windows.mayRenew(in.Now, cert.NotAfter) {
+	if !a.inLastDays(in, cert, windows) {
 		return former, nil
 	}
 	renewed, err := makeCA(in, identity{cert.RawSubject, cert.SubjectKeyId}, a.keyOf(cert), days(a.config.ValidityDays))
@@ -46,6 +46,12 @@ func (a *authority) renewFormer(in *Input, former []*x509.Certificate, phase Pha
 	former = slices.Clone(former)
 	former[at] = renewed
 	return former, nil
+}
+
+// inLastDays reports whether a certificate is renewed though the key is being replaced: that may be held up for long, and nodes depend on
+// the certificates of both keys.
+func (a *authority) inLastDays(in *Input, cert *x509.Certificate, windows schedule) bool {
+	return !in.Now.Before(cert.NotAfter.Add(-min(lastChance, a.config.renewal()))) && windows.mayRenew(in.Now, cert.NotAfter)
 }
 
 // inUse are those former certificates that nodes may serve: what a user added to the CA's Secret is among the others. Of several with one

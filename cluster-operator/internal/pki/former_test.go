@@ -1,6 +1,7 @@
 package pki
 
 import (
+	"crypto/x509"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -50,6 +51,39 @@ func TestTheFormerCADoesNotExpireWhileItsKeyIsReplaced(t *testing.T) {
 	clear(s.verified)
 	g.Expect(s.check()).To(Succeed())
 	g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+}
+
+// TestTheCADoesNotExpireWhileItsKeyIsReplaced checks a replacement that a node holds up for as long as the new certificate is valid: that
+// certificate is renewed, because all other nodes depend on it.
+func TestTheCADoesNotExpireWhileItsKeyIsReplaced(t *testing.T) {
+	for _, phase := range []Phase{Distributing, Switching} {
+		t.Run(string(phase), func(t *testing.T) {
+			g := NewWithT(t)
+			s := running(t, func(s *sim) { s.in.ClusterCA.ReplaceKey = true })
+			s.now = s.now.AddDate(0, 0, 340)
+			g.Expect(s.pass(1000, s.check)).To(Succeed())
+			for s.last.ClusterCA.Phase != phase {
+				s.roll(func(int) int { return 0 })
+				g.Expect(s.pass(1000, s.check)).To(Succeed())
+			}
+			unchecked := func() error { return nil } // the node that holds it up serves a certificate that expired
+			ca := func() *x509.Certificate { return cert(t, s.secrets[ClusterCACertSecret("c")], entryCert) }
+			before := ca()
+			s.now = before.NotAfter.AddDate(0, 0, -2)
+			g.Expect(s.pass(1000, unchecked)).To(Succeed())
+			g.Expect(ca().NotAfter).To(BeTemporally(">", s.now.AddDate(0, 0, 300)))
+			g.Expect(ca().PublicKey).To(Equal(before.PublicKey))
+			g.Expect(s.last.ClusterCA.Phase).To(Equal(phase))
+			g.Expect(s.pass(1000, unchecked)).To(Succeed())
+			g.Expect(s.last.ClusterCA.Operation).To(Equal(None), "it is renewed once")
+
+			g.Expect(s.converge(unchecked)).To(Succeed())
+			s.now = before.NotAfter.AddDate(0, 0, 1)
+			clear(s.verified)
+			g.Expect(s.check()).To(Succeed())
+			g.Expect(s.last.ClusterCA.Phase).To(Equal(Settled))
+		})
+	}
 }
 
 func TestAFormerCAThatCannotBeRenewedIsReported(t *testing.T) {
