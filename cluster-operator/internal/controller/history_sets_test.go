@@ -98,8 +98,8 @@ func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
 	return storage
 }
 
-// judgeLostNode checks that a node whose set was lost holds no replicas when its ConfigMap is deleted: it leaves with it, whether its set
-// is written again or not, and another node may get its id.
+// judgeLostNode checks that a node whose set was lost holds no replicas when its ConfigMap or its Secret, in case an accident hit one, is
+// deleted: it leaves with it, whether its set is written again or not, and another node may get its id.
 func (h *history) judgeLostNode(pod string) {
 	h.t.Helper()
 	for _, set := range h.lost {
@@ -115,7 +115,7 @@ func (h *history) judgeLostNode(pod string) {
 // list as it is, such as one for a certificate, is not judged.
 func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.Object) {
 	h.t.Helper()
-	if key.Kind == "ConfigMap" && after == nil {
+	if (key.Kind == "ConfigMap" || key.Kind == "Secret") && after == nil {
 		h.judgeLostNode(key.Name)
 	}
 	lost := h.lost[key.Name]
