@@ -50,7 +50,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if err == nil {
 		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
 	}
-	if apierrors.IsConflict(err) {
+	if repeated(err) {
 		if err = r.lasting(client.ObjectKeyFromObject(kafka), err); err == nil {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil
 		}
@@ -101,7 +101,8 @@ func (p *pass) finalize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.pools, _, err = p.readPools(ctx, client.ObjectKeyFromObject(p.kafka)); err != nil { // after the others, which would wait for pools
+	// After the other clusters were read, because the deletion waits for those that pools name.
+	if p.pools, _, err = p.readPools(ctx, client.ObjectKeyFromObject(p.kafka)); err != nil {
 		return err
 	}
 	p.giveUpDeleted()
@@ -172,8 +173,8 @@ func (p *pass) deleteIn(ctx context.Context, s *site, orphan bool) ([]facts.Key,
 	return p.remaining(ctx, s)
 }
 
-// keepVolumes takes the volumes that the user wants to keep off the anchor that they would be deleted with. No pass may have done that since
-// their pool said so: the cluster was away, or the Kafka was deleted right after.
+// keepVolumes takes the volumes that the user wants to keep off the anchor that they would be deleted with. No pass may have done that
+// since their pool said so: the cluster was away, or the Kafka was deleted right after.
 func (p *pass) keepVolumes(ctx context.Context, s *site, orphan bool) error {
 	if orphan {
 		return nil // the anchor leaves all that it owns

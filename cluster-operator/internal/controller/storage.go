@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -166,19 +167,12 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 				if l.Node.Roles.Broker && !p.forced() {
 					why = p.whyVolumeStays(l.Node.ID, volume, dirs, known, cordons)
 				}
-				if why == "" && l.Node.Roles.Controller && !p.logMayGo(volume, before) {
-					// A node that is not changed yet is listed as it was, while the storage of its set has changed.
-					current := p.current(l) && model.HasVolumes(l.Pod, before)
-					why = model.WhyLogStays(l.Node.ID, volume, before, pool.Spec.Storage, current)
-				}
-				return why
+				return cmp.Or(why, p.whyLogStays(l, volume, pool, before))
 			}
-			why := inUse(p.cordons())
-			if known && model.SeenEmpty(l.Node.ID, volume, dirs) {
-				p.seenEmpty[[2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}] = true
-			}
+			why, claim := inUse(p.cordons()), model.ClaimOf(volume, l.Pod.Name)
+			p.seenEmpty[[2]string{l.Node.Cluster, claim}] = known && model.SeenEmpty(l.Node.ID, volume, dirs)
 			if inUse(false) == "" {
-				p.empty[model.ClaimOf(volume, l.Pod.Name)] = true
+				p.empty[claim] = true
 			}
 			if why != "" {
 				reasons, stay = append(reasons, why), append(stay, volume)
@@ -199,6 +193,16 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 		p.input.Cordon.Volumes[pool.Name] = stay
 	}
 	return stay
+}
+
+// whyLogStays returns why a volume of a controller must stay because of its metadata log; "" if it may go.
+func (p *pass) whyLogStays(l facts.ListedPod, volume int32, pool *v1.KafkaNodePool, before v1.Storage) string {
+	if !l.Node.Roles.Controller || p.logMayGo(volume, before) {
+		return ""
+	}
+	// A node that is not changed yet is listed as it was, while the storage of its set has changed.
+	current := p.current(l) && model.HasVolumes(l.Pod, before)
+	return model.WhyLogStays(l.Node.ID, volume, before, pool.Spec.Storage, current)
 }
 
 // logMayGo reports whether the user allows to remove a volume that may have the metadata log of a controller. A controller fetches it from

@@ -178,10 +178,11 @@ func (p *pass) concerns(s *site) bool {
 	return p.kafka.DeletionTimestamp != nil && len(objectsOfAnchor(s.facts, p.kafka.Name)) > 0
 }
 
-// keptVolumes reports whether a Kubernetes cluster has volumes of an earlier Kafka of this name with this central cluster.
+// keptVolumes reports whether a Kubernetes cluster has volumes of an earlier Kafka of this name with this central cluster, other than those
+// that its nodes had left.
 func (p *pass) keptVolumes(s *site) bool {
 	for _, o := range s.facts.Objects {
-		if claim, is := o.(*corev1.PersistentVolumeClaim); is && p.whose(s, claim) == itsVolume {
+		if claim, is := o.(*corev1.PersistentVolumeClaim); is && !isRemoved(claim) && p.whose(s, claim) == itsVolume {
 			return true
 		}
 	}
