@@ -9,25 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 )
-
-// collectHome does what Kubernetes' garbage collector does at home once the Kafka is gone.
-func (w *stretchedWorld) collectHome() {
-	w.t.Helper()
-	has, err := facts.Read(w.t.Context(), w.k8s, w.request().NamespacedName)
-	w.Expect(err).NotTo(HaveOccurred())
-	for _, o := range has.Objects {
-		if len(o.GetOwnerReferences()) > 0 {
-			o.SetFinalizers(nil)
-			w.Expect(w.k8s.Update(w.t.Context(), o)).To(Succeed())
-			w.Expect(w.k8s.Delete(w.t.Context(), o, client.GracePeriodSeconds(0))).To(Succeed())
-		}
-	}
-	for _, pod := range has.Pods {
-		w.Expect(w.k8s.Delete(w.t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
-	}
-}
 
 // A stretched Kafka is created again with its pool of brokers in another Kubernetes cluster than their volumes.
 func TestVolumesElsewhereAreNotLeftUnusedByAKafkaThatIsCreatedAgain(t *testing.T) {
@@ -40,7 +22,7 @@ func TestVolumesElsewhereAreNotLeftUnusedByAKafkaThatIsCreatedAgain(t *testing.T
 	w.collect("east")
 	w.pass()
 	w.Expect(w.k8s.DeleteAllOf(t.Context(), &v1.KafkaNodePool{}, client.InNamespace(w.namespace))).To(Succeed())
-	w.collectHome()
+	w.collectIn(w.k8s)
 
 	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("west", "b", 1, v1.RoleBroker))
 	w.pass()

@@ -31,11 +31,8 @@ func TestAVolumeOfANodeThatLeftKeepsItsReplica(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.brokers.metadata = 30
-			disk := func(id int32) v1.StorageVolume {
-				return v1.StorageVolume{Type: v1.StoragePersistentClaim, ID: &id, Size: "1Gi", DeleteClaim: new(true)}
-			}
 			pool := nodePool("brokers", 3, v1.RoleBroker)
-			pool.Spec.Storage = v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
+			pool.Spec.Storage = deletable(0, 1)
 			w.create(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
 			w.reconcile()
 			w.start("brokers")
@@ -120,10 +117,7 @@ func TestAVolumeThatWasNotCordonedStaysAfterAnUpgrade(t *testing.T) {
 	w := newWorld(t)
 	w.brokers.metadata = 29
 	pool := nodePool("pool", 1, v1.RoleBroker)
-	pool.Spec.Storage = jbod(0, 1)
-	for i := range pool.Spec.Storage.Volumes {
-		pool.Spec.Storage.Volumes[i].DeleteClaim = new(true)
-	}
+	pool.Spec.Storage = deletable(0, 1)
 	k := newKafka()
 	k.Spec.Kafka.MetadataVersion = "4.2-IV1"
 	w.create(k, pool, nodePool("controllers", 1, v1.RoleController))

@@ -157,8 +157,10 @@ func (p *pass) unfinished(pending []string) error {
 // is kept.
 func (p *pass) deleteIn(ctx context.Context, s *site, orphan bool) ([]facts.Key, error) {
 	if s.anchor != nil {
-		if err := p.keepVolumes(ctx, s, orphan); err != nil {
-			return nil, err
+		if !orphan { // no pass may have done that since the user decided: the cluster was away, or the Kafka was deleted right after
+			if err := p.protectIn(ctx, s); err != nil {
+				return nil, err
+			}
 		}
 		s.applier = &apply.Applier{Client: s.live, Kafka: p.kafka.Name, UID: s.owner.UID, Owner: new(p.owner), Orphan: orphan}
 		if gone, err := p.deleteAnchor(ctx, s); err != nil {
@@ -171,20 +173,6 @@ func (p *pass) deleteIn(ctx context.Context, s *site, orphan bool) ([]facts.Key,
 		return nil, nil
 	}
 	return p.remaining(ctx, s)
-}
-
-// keepVolumes takes the volumes that the user wants to keep off the anchor that they would be deleted with. No pass may have done that
-// since their pool said so: the cluster was away, or the Kafka was deleted right after.
-func (p *pass) keepVolumes(ctx context.Context, s *site, orphan bool) error {
-	if orphan {
-		return nil // the anchor leaves all that it owns
-	}
-	for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
-		if _, err := p.disown(ctx, s, key, s.facts.Objects[key]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // orphan reports whether the deletion of the Kafka is to keep what belongs to it (kubectl delete --cascade=orphan): Kubernetes' garbage

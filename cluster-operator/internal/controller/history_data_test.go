@@ -258,10 +258,7 @@ func TestHistoriesFindALostVolume(t *testing.T) {
 	play := func(h *history) string {
 		return h.violation(func() {
 			pool := nodePool("brokers", 2, v1.RoleBroker)
-			pool.Spec.Storage = jbod(0, 1)
-			for i := range pool.Spec.Storage.Volumes {
-				pool.Spec.Storage.Volumes[i].DeleteClaim = new(true)
-			}
+			pool.Spec.Storage = deletable(0, 1)
 			for _, o := range []client.Object{newKafka(), nodePool("controllers", 1, v1.RoleController), pool} {
 				o.SetNamespace(historyNamespace)
 				h.must(h.k8s.Create(t.Context(), o))

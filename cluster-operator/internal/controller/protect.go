@@ -20,20 +20,22 @@ import (
 // protect takes volumes and Secrets of CAs from Kubernetes' garbage collector that the user wants to outlive the Kafka. It comes first in a
 // pass, and in a pause: the user may delete the Kafka next, whatever else is wrong with it.
 func (p *pass) protect(ctx context.Context) error {
-	err := p.each(func(s *site) error {
-		for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
-			disowned, err := p.disown(ctx, s, key, s.facts.Objects[key])
-			if err != nil {
-				return err
-			}
-			s.facts.Objects[key] = disowned
-		}
-		return nil
-	})
-	if err != nil {
+	if err := p.each(func(s *site) error { return p.protectIn(ctx, s) }); err != nil {
 		return err
 	}
 	return p.protectUnlabelled(ctx)
+}
+
+// protectIn does the same for what a Kubernetes cluster has.
+func (p *pass) protectIn(ctx context.Context, s *site) error {
+	for _, key := range slices.SortedFunc(slices.Values(p.toProtect(s)), facts.Key.Compare) {
+		disowned, err := p.disown(ctx, s, key, s.facts.Objects[key])
+		if err != nil {
+			return err
+		}
+		s.facts.Objects[key] = disowned
+	}
+	return nil
 }
 
 // toProtect returns the objects in a Kubernetes cluster that would be deleted with the Kafka, and that its user wants to keep.

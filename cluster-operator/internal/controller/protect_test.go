@@ -107,10 +107,7 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 	t.Run("and stays so when its volume is removed next", func(t *testing.T) {
 		w := newWorld(t)
 		pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
-		pool.Spec.Storage = jbod(0, 1)
-		for i := range pool.Spec.Storage.Volumes {
-			pool.Spec.Storage.Volumes[i].DeleteClaim = new(true)
-		}
+		pool.Spec.Storage = deletable(0, 1)
 		w.create(newKafka(), pool)
 		w.reconcile()
 		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" })

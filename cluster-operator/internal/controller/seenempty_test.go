@@ -11,21 +11,13 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// twoDisks returns a storage with two volumes that are deleted with their nodes.
-func twoDisks() v1.Storage {
-	disk := func(id int32) v1.StorageVolume {
-		return v1.StorageVolume{ID: new(id), Type: v1.StoragePersistentClaim, Size: "1Gi", DeleteClaim: new(true)}
-	}
-	return v1.Storage{Type: v1.StorageJBOD, Volumes: []v1.StorageVolume{disk(0), disk(1)}}
-}
-
 // A volume that nobody looked into is added again, and removed before the broker was restarted with it: it may have data.
 func TestAVolumeThatIsRemovedBeforeItsBrokerLookedIntoItStays(t *testing.T) {
 	const claim, node = "data-1-my-cluster-brokers-0", "my-cluster-brokers-0"
 	w := newWorld(t)
 	w.brokers.metadata = 30
 	pool := nodePool("brokers", 1, v1.RoleBroker)
-	pool.Spec.Storage = twoDisks()
+	pool.Spec.Storage = deletable(0, 1)
 	w.create(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
 	w.reconcile()
 	w.start("brokers")
@@ -46,7 +38,7 @@ func TestAVolumeThatIsRemovedBeforeItsBrokerLookedIntoItStays(t *testing.T) {
 	w.reconcile()
 	w.reconcile()
 
-	w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec.Storage = twoDisks() })
+	w.change("brokers", func(p *v1.KafkaNodePool) { p.Spec.Storage = deletable(0, 1) })
 	w.reconcile()
 	w.Expect(w.pods("brokers")[node].Spec.Volumes).To(ContainElement(HaveField("Name", "data-1")))
 	w.change("brokers", remove)
@@ -63,7 +55,7 @@ func TestAVolumeOfAFormerBrokerStays(t *testing.T) {
 	w := newWorld(t)
 	w.brokers.metadata = 30
 	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
-	pool.Spec.Storage = twoDisks()
+	pool.Spec.Storage = deletable(0, 1)
 	w.create(newKafka(), pool, nodePool("z", 1, v1.RoleBroker))
 	w.reconcile()
 	w.start("pool")

@@ -927,13 +927,18 @@ func TestAStretchedKafkaIsDeletedEverywhere(t *testing.T) {
 func (w *stretchedWorld) collect(id string) {
 	w.t.Helper()
 	w.Expect(w.anchored(id)).To(BeFalse())
-	m := w.members[id]
-	has, err := facts.Read(w.t.Context(), m, w.request().NamespacedName)
+	w.collectIn(w.members[id].Client)
+}
+
+// collectIn does it in any Kubernetes cluster.
+func (w *stretchedWorld) collectIn(k8s client.Client) {
+	w.t.Helper()
+	has, err := facts.Read(w.t.Context(), k8s, w.request().NamespacedName)
 	w.Expect(err).NotTo(HaveOccurred())
 	end := func(o client.Object) {
 		o.SetFinalizers(nil) // no controller removes those of volumes
-		w.Expect(m.Update(w.t.Context(), o)).To(Succeed())
-		w.Expect(m.Delete(w.t.Context(), o, client.GracePeriodSeconds(0))).To(Succeed())
+		w.Expect(k8s.Update(w.t.Context(), o)).To(Succeed())
+		w.Expect(k8s.Delete(w.t.Context(), o, client.GracePeriodSeconds(0))).To(Succeed())
 	}
 	for _, o := range has.Objects {
 		if len(o.GetOwnerReferences()) > 0 {

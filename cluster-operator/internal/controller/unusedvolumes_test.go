@@ -27,6 +27,15 @@ func jbod(ids ...int32) v1.Storage {
 	return s
 }
 
+// deletable is jbod with volumes that are deleted with their nodes.
+func deletable(ids ...int32) v1.Storage {
+	s := jbod(ids...)
+	for i := range s.Volumes {
+		s.Volumes[i].DeleteClaim = new(true)
+	}
+	return s
+}
+
 func TestAKafkaIsCreatedAgainAfterAVolumeWasRemoved(t *testing.T) {
 	w := newWorld(t)
 	pool := func(s v1.Storage) *v1.KafkaNodePool {
