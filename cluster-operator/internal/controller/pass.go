@@ -140,6 +140,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"nodes", p.nodes, true},
 		{"mark removed volumes", p.markRemoved, false},
 		{"placement", p.warnOfWaiting, false},
+		{"drains", p.drain, false},
 		{"entity operator", p.entityOperator, false},
 		{"remove what is not wanted", p.prune, false},
 		{"release KafkaTopics", p.releaseTopics, false},

@@ -24,17 +24,31 @@ func (c *cluster) account() *corev1.ServiceAccount {
 // disruptionBudget limits evictions of all nodes together. The roller restarts nodes, and asks Kafka first. For a stretched Kafka, no
 // Kubernetes cluster knows about evictions in the others: it allows none, unless the user sets how many each cluster may evict.
 func (c *cluster) disruptionBudget() *policyv1.PodDisruptionBudget {
-	t := value(c.template().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
-	evictable := int32(1)
-	if c.Stretch != nil {
-		evictable = 0
-	}
-	available := intstr.FromInt32(max(0, int32(len(c.Topology.In(c.At)))-value(t.MaxUnavailable, evictable))) // nodes have 31-bit ids
+	t := c.budgetTemplate()
+	available := intstr.FromInt32(max(0, int32(len(c.Topology.In(c.At)))-c.evictable())) // nodes have 31-bit ids
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: c.meta(c.name("kafka"), c.kafkaLabels(), &v1.ResourceTemplate{Metadata: t.Metadata}),
 		Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &available, Selector: &metav1.LabelSelector{MatchLabels: c.kafkaSelector()}},
 	}
+}
+
+func (c *cluster) budgetTemplate() v1.PodDisruptionBudgetTemplate {
+	return value(c.template().PodDisruptionBudget, v1.PodDisruptionBudgetTemplate{})
+}
+
+// evictable returns how many nodes may be evicted at a time in a Kubernetes cluster.
+func (c *cluster) evictable() int32 {
+	if c.Stretch != nil {
+		return value(c.budgetTemplate().MaxUnavailable, 0)
+	}
+	return value(c.budgetTemplate().MaxUnavailable, 1)
+}
+
+// RefusesEvictions reports whether the nodes have a PodDisruptionBudget by which none of them is ever evicted.
+func RefusesEvictions(in Input) bool {
+	c := &cluster{Input: in}
+	return in.Settings.DisruptionBudgets && c.evictable() == 0
 }
 
 // networkPolicy lets in to each port whom it is for.

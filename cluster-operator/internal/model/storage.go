@@ -79,7 +79,7 @@ func volumesOf(s v1.Storage) []volume {
 func HasVolumes(pod *corev1.Pod, s v1.Storage) bool {
 	var has []string
 	for _, v := range pod.Spec.Volumes {
-		if v.Name == volumeName(0, false) || strings.HasPrefix(v.Name, volumeName(0, false)+"-") {
+		if hasData(v) {
 			has = append(has, jsonOf(v))
 		}
 	}
@@ -90,6 +90,16 @@ func HasVolumes(pod *corev1.Pod, s v1.Storage) bool {
 	slices.Sort(has)
 	slices.Sort(wants)
 	return slices.Equal(has, wants)
+}
+
+// hasData reports whether a volume in a pod's manifest is for Kafka's data.
+func hasData(v corev1.Volume) bool {
+	return v.Name == volumeName(0, false) || strings.HasPrefix(v.Name, volumeName(0, false)+"-")
+}
+
+// IsEphemeral reports whether a pod has data that goes with it.
+func IsEphemeral(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return hasData(v) && v.EmptyDir != nil })
 }
 
 // podVolume is the volume in a pod's manifest.
