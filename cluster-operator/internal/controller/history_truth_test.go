@@ -279,6 +279,10 @@ func (h *stretched) judgeVoters(c *central, s *apiServer, before client.Object, 
 	if found == nil {
 		return
 	}
+	id, _ := core.NodeID(config.Name)
+	if before != nil && !slices.ContainsFunc(h.nodes(c), func(n node) bool { return n.server == s && n.id == id }) {
+		return // the node is gone, and its ConfigMap is marked before it goes
+	}
 	kafka := c.kafka()
 	forced := kafka == nil || v1.IsTrue(kafka.Annotations, v1.AnnotationSkipScaleDownCheck)
 	if was, is := before.(*corev1.ConfigMap); is && !forced && len(h.nodes(c)) > 0 {
