@@ -302,7 +302,11 @@ func (h *stretched) mishap() string {
 		key := ours[h.rand.Intn(len(ours))]
 		o := copied(s.objects[key].Object)
 		annotations := maps.Clone(o.GetAnnotations())
-		delete(annotations, h.one(ownership.MarkID, ownership.MarkTerm, ownership.MarkSelf, ownership.MarkCentral))
+		mark := h.one(ownership.MarkID, ownership.MarkTerm, ownership.MarkSelf, ownership.MarkCentral)
+		if key.Kind == "PersistentVolumeClaim" && mark == ownership.MarkCentral {
+			return "nothing" // a rival that names the same Kafka cluster could not know that the volume is not its own
+		}
+		delete(annotations, mark)
 		o.SetAnnotations(annotations)
 		h.must(s.client().Update(h.t.Context(), o))
 		return fmt.Sprintf("%s %s in %s loses marks", key.Kind, key.Name, s.id)
