@@ -247,6 +247,30 @@ var misplaced = &v1.KafkaNodePool{
 	Spec:       &v1.KafkaNodePoolSpec{Replicas: 1, Roles: []v1.ProcessRole{v1.RoleBroker}, Storage: v1.Storage{Type: v1.StorageEphemeral}},
 }
 
+// loseWest cuts off a Kubernetes cluster while records are written, until the status shows it, and heals that. No pod is restarted.
+func loseWest() {
+	GinkgoHelper()
+	west, before := places[2], readyPods(Default)
+	write("cut-off", func(flow *traffic.Traffic) {
+		began := time.Now()
+		Expect(lab.Isolate(west.Cluster)).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-west")) }).
+			Should(Succeed(), whatWasSaid)
+		report("a lost Kubernetes cluster shows in the status", time.Since(began))
+		found := object(Default)
+		Expect(condition(found, v1.ConditionReady)).To(HavePrefix("False"))
+		goesOn(admin(), "cut-off", 2, flow)
+		Expect(found.Status.StretchClusters[2]).
+			To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
+		began = time.Now()
+		Expect(lab.HealAll()).To(Succeed())
+		ready()
+		report("it is Ready again after its return", time.Since(began))
+	})
+	inSync(admin())
+	Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
+}
+
 var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		for _, p := range places {
@@ -296,27 +320,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 		report("a roll over three Kubernetes clusters", time.Since(began))
 	})
 
-	It("goes on without a Kubernetes cluster that is cut off, and has it back by itself", func() {
-		west, before := places[2], readyPods(Default)
-		write("cut-off", func(flow *traffic.Traffic) {
-			began := time.Now()
-			Expect(lab.Isolate(west.Cluster)).To(Succeed())
-			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-west")) }).
-				Should(Succeed(), whatWasSaid)
-			report("a lost Kubernetes cluster shows in the status", time.Since(began))
-			found := object(Default)
-			Expect(condition(found, v1.ConditionReady)).To(HavePrefix("False"))
-			goesOn(admin(), "cut-off", 2, flow)
-			Expect(found.Status.StretchClusters[2]).
-				To(And(HaveField("Name", "cluster-west"), HaveField("State", v1.StretchClusterUnknown), HaveField("NodeIDs", []int32{2})))
-			began = time.Now()
-			Expect(lab.HealAll()).To(Succeed())
-			ready()
-			report("it is Ready again after its return", time.Since(began))
-		})
-		inSync(admin())
-		Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
-	})
+	It("goes on without a Kubernetes cluster that is cut off, and has it back by itself", loseWest)
 
 	It("goes on when a machine of a Kubernetes cluster loses its power", func() {
 		machine := places[1].Nodes()[0]

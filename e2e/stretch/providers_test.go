@@ -25,12 +25,13 @@ import (
 var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		DeferCleanup(func() {
+			Expect(lab.HealAll()).To(Succeed())
 			namespace = "stretched"
 			use("nodeport")
 		})
 	})
 
-	It("forms by load balancers, is rolled, and leaves nothing", func() {
+	It("forms by load balancers, is rolled, loses a Kubernetes cluster, and leaves nothing", func() {
 		for _, p := range places {
 			go standin.AssignAddresses(ctx, p.Client, p.LoadBalancerAddress)
 		}
@@ -38,10 +39,10 @@ var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func
 		for _, p := range places {
 			Expect(p.kubectl("get", "services", "-n", namespace, "-o", "jsonpath={.items[*].spec.type}")).To(ContainSubstring("LoadBalancer"))
 		}
-		rollAndDelete()
+		rollLoseAndDelete()
 	})
 
-	It("forms by the names of exported Services, is rolled, and leaves nothing", func() {
+	It("forms by the names of exported Services, is rolled, loses a Kubernetes cluster, and leaves nothing", func() {
 		set := standin.ClusterSet{}
 		for _, p := range places {
 			set[p.ID] = p.Client
@@ -64,7 +65,7 @@ var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func
 		for _, p := range places {
 			Expect(p.kubectl("get", "serviceexports", "-n", namespace, "-o", "name")).To(ContainSubstring(name + "-kafka-brokers"))
 		}
-		rollAndDelete()
+		rollLoseAndDelete()
 	})
 })
 
@@ -91,8 +92,8 @@ func use(provider string) {
 	Expect(places[0].Ready(ctx)).To(Succeed())
 }
 
-// rollAndDelete restarts all nodes while records are written, and deletes the Kafka.
-func rollAndDelete() {
+// rollLoseAndDelete restarts all nodes while records are written, loses a Kubernetes cluster for a while, and deletes the Kafka.
+func rollLoseAndDelete() {
 	GinkgoHelper()
 	before := readyPods(Default)
 	write("rolled", func(*traffic.Traffic) {
@@ -107,6 +108,8 @@ func rollAndDelete() {
 		}).WithTimeout(8*time.Minute).Should(Succeed(), whatWasSaid)
 		ready()
 	})
+	inSync(admin())
+	loseWest()
 	places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"), "--timeout=120s")
 	for _, p := range places {
 		Eventually(func() string {
