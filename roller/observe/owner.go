@@ -34,6 +34,8 @@ func whyIdle(set *core.StrimziPodSet) string {
 		return "StrimziPodSet " + set.Name + " is being deleted"
 	case set.IsPaused():
 		return "StrimziPodSet " + set.Name + " is annotated with " + v1.AnnotationPauseReconciliation + ", so its pods are not recreated"
+	case set.IsHibernated():
+		return "StrimziPodSet " + set.Name + " is hibernated (" + core.AnnotationHibernate + "), so its pods are not recreated"
 	case strimzis(set):
 		return "StrimziPodSet " + set.Name +
 			" is managed by Strimzi's cluster operator, which restarts its pods itself: to have the roller do it, pause its Kafka and annotate " +
@@ -50,8 +52,8 @@ func strimzis(set *core.StrimziPodSet) bool {
 }
 
 // ExcludedBy returns the set of a Kafka cluster that excludes the whole cluster from the roller, and why; nil and empty if none does. If
-// the settings do not name the cluster, each of its sets with nodes must be annotated (docs/decisions/who-rolls.md). Sets without nodes of
-// Kafka do not count.
+// the settings do not name the cluster, each of its sets with nodes must be annotated (docs/decisions/who-rolls.md). One that is hibernated
+// excludes it too: its nodes are no loss. Sets without nodes of Kafka do not count.
 func ExcludedBy(sets []core.StrimziPodSet, named bool) (set *core.StrimziPodSet, why string) {
 	for i := range sets {
 		set := &sets[i]
@@ -59,7 +61,7 @@ func ExcludedBy(sets []core.StrimziPodSet, named bool) (set *core.StrimziPodSet,
 			continue
 		}
 		switch {
-		case strimzis(set):
+		case strimzis(set), set.IsHibernated():
 			return set, whyIdle(set)
 		case !named && set.Annotations[core.AnnotationRolledBy] != core.RolledByRoller:
 			return set, notRolled(set.Name)

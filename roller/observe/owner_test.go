@@ -112,6 +112,26 @@ func TestWhoIsLeftAlone(t *testing.T) {
 	}
 }
 
+// One set that is hibernated is enough: the others follow, and what is missing then is no loss.
+func TestAHibernatedKafkaIsLeftAlone(t *testing.T) {
+	g := NewWithT(t)
+	var sets []core.StrimziPodSet
+	for i, asleep := range []string{"false", "true"} {
+		set := core.StrimziPodSet{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: string(rune('a' + i)), Annotations: map[string]string{
+			core.AnnotationRolledBy: core.RolledByRoller, core.AnnotationHibernate: asleep}}}
+		g.Expect(set.SetDesiredPods([]corev1.Pod{pod(i)})).To(Succeed())
+		sets = append(sets, set)
+	}
+	for _, named := range []bool{true, false} {
+		set, why := observe.ExcludedBy(sets, named)
+		g.Expect(set).NotTo(BeNil())
+		g.Expect(set.Name).To(Equal("b"))
+		g.Expect(why).To(ContainSubstring("is hibernated"))
+		set, _ = observe.ExcludedBy(sets[:1], named)
+		g.Expect(set).To(BeNil())
+	}
+}
+
 // A remote operator that has stopped, or doesn't understand the sets, recreates no pod.
 func TestAPlaceWhoseOperatorRecreatesNoPods(t *testing.T) {
 	lease := func(contract string, ago time.Duration) *coordinationv1.Lease {

@@ -63,6 +63,9 @@ const (
 	// AnnotationHold keeps the roller from restarting a pod, or all pods of a StrimziPodSet, and from changing its configuration; its value is
 	// the reason. "false" has no effect. Source: this project.
 	AnnotationHold = "kafka-operators.io/hold"
+	// AnnotationHibernate on a StrimziPodSet is "true" while its Kafka is hibernated: it has no pods. Source: this project;
+	// docs/decisions/hibernation.md.
+	AnnotationHibernate = "kafka-operators.io/hibernate"
 
 	// AnnotationRolledBy on a StrimziPodSet names the component that restarts its pods: the roller if the value is RolledByRoller. Source:
 	// docs/decisions/who-rolls.md.

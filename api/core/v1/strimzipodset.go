@@ -44,6 +44,9 @@ func (s *StrimziPodSet) IsPaused() bool {
 	return v1.IsTrue(s.Annotations, v1.AnnotationPauseReconciliation)
 }
 
+// IsHibernated reports whether the set has no pods because its Kafka is hibernated.
+func (s *StrimziPodSet) IsHibernated() bool { return v1.IsTrue(s.Annotations, AnnotationHibernate) }
+
 // IsReady reports whether the pod's condition Ready is true.
 func IsReady(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {

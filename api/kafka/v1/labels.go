@@ -30,6 +30,10 @@ const (
 	// their user: in maintenance windows, if there are any. Source: this project; docs/decisions/upgrades-restart-nothing.md.
 	AnnotationApplyUpdates = "kafka-operators.io/apply-updates"
 
+	// AnnotationHibernate, when "true", stops all nodes; their ids, volumes, certificates and addresses stay. Source: this project;
+	// docs/decisions/hibernation.md.
+	AnnotationHibernate = "kafka-operators.io/hibernate"
+
 	// AnnotationInternalClusterSecurity holds JSON that turns TLS between the nodes off. It is not supported. Source: Strimzi.
 	AnnotationInternalClusterSecurity = "strimzi.io/internal-cluster-security"
 )
