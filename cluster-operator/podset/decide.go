@@ -44,6 +44,10 @@ func Decide(set *core.StrimziPodSet, existing []corev1.Pod, now time.Time) (Deci
 		return Decision{}, err
 	}
 	d := Decision{Pods: int32(len(desired))}
+	if set.IsHibernated() {
+		d.sleep(set, existing, now)
+		return d, nil
+	}
 	byName := make(map[string]*corev1.Pod, len(existing))
 	for i := range existing {
 		byName[existing[i].Name] = &existing[i]
@@ -66,6 +70,20 @@ func Decide(set *core.StrimziPodSet, existing []corev1.Pod, now time.Time) (Deci
 		d.Delete = append(d.Delete, Deletion{pod, "the StrimziPodSet no longer lists it"})
 	}
 	return d, nil
+}
+
+// sleep has the pods end that are the set's, and makes none.
+func (d *Decision) sleep(set *core.StrimziPodSet, existing []corev1.Pod, now time.Time) {
+	for i := range existing {
+		pod := &existing[i]
+		switch {
+		case !owns(set, pod):
+		case pod.DeletionTimestamp != nil:
+			d.await(pod, now)
+		default:
+			d.Delete = append(d.Delete, Deletion{pod, "its Kafka is hibernated"})
+		}
+	}
 }
 
 // listed are the pods of the spec. They have names, and no two the same.

@@ -135,6 +135,45 @@ func TestDecide(t *testing.T) {
 }
 
 // What is wrong with a set of pods is said with its name and the pod's place, and nothing is decided of it.
+func TestAHibernatedSetEndsItsOwnPods(t *testing.T) {
+	for name, tc := range map[string]struct {
+		existing []corev1.Pod
+		deleted  []string
+		problem  string
+	}{
+		"asleep":                      {nil, nil, ""},
+		"running":                     {[]corev1.Pod{livePod("a"), livePod("b", unready)}, []string{"a", "b"}, ""},
+		"failed":                      {[]corev1.Pod{livePod("a", failed)}, []string{"a"}, ""},
+		"listed no more":              {[]corev1.Pod{livePod("c")}, []string{"c"}, ""},
+		"terminating":                 {[]corev1.Pod{livePod("a", terminating), livePod("b")}, []string{"b"}, ""},
+		"on a node that is silent":    {[]corev1.Pod{livePod("a", stuck)}, nil, "node.kubernetes.io/out-of-service"},
+		"another's":                   {[]corev1.Pod{livePod("a", foreignPod)}, nil, ""},
+		"nobody's":                    {[]corev1.Pod{livePod("a", orphan)}, nil, ""},
+		"owner that does not control": {[]corev1.Pod{livePod("a", owned)}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			set := testSet("a", "b")
+			set.Annotations = map[string]string{core.AnnotationHibernate: "true"}
+			d, err := Decide(set, tc.existing, now)
+			g.Expect(err).NotTo(HaveOccurred())
+			var deleted []string
+			for _, deletion := range d.Delete {
+				deleted = append(deleted, deletion.Pod.Name)
+			}
+			g.Expect(deleted).To(Equal(tc.deleted))
+			g.Expect(d.Create).To(BeEmpty())
+			g.Expect(d.Adopt).To(BeEmpty())
+			g.Expect(fmt.Sprintf("%d %d %d", d.Pods, d.Ready, d.Current)).To(Equal("2 0 0"))
+			if tc.problem == "" {
+				g.Expect(d.Problems).To(BeEmpty())
+			} else {
+				g.Expect(d.Problems).To(ConsistOf(ContainSubstring(tc.problem)))
+			}
+		})
+	}
+}
+
 func TestDecideRejects(t *testing.T) {
 	for name, tc := range map[string]struct{ pods, problem string }{
 		"a name twice": {`[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}},{"metadata":{"name":"a"}}]`,

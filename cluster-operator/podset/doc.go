@@ -11,6 +11,7 @@
 //   - It waits for a pod that terminates, also while the pod's node does not answer and the pod may still run. Kubernetes removes the pod
 //     when the node comes back, is deleted, or gets the taint node.kubernetes.io/out-of-service. The condition says so.
 //   - It gives a pod of the set its labels back if it has lost that of the Kafka, without which no cache has it.
+//   - It deletes the pods of a set whose Kafka is hibernated, and creates none until that ends.
 //   - It reports a pod of another owner under a name that the set lists, and does not touch it.
 //
 // The status is the contract with whoever waits for the pods: they are as the set says when observedGeneration is the set's generation, and

@@ -190,7 +190,8 @@ func (r *Reconciler) confirm(ctx context.Context, set *core.StrimziPodSet) (bool
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(set), &live); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	return live.UID == set.UID && live.Generation == set.Generation && live.DeletionTimestamp == nil && !live.IsPaused(), nil
+	return live.UID == set.UID && live.Generation == set.Generation && live.DeletionTimestamp == nil && !live.IsPaused() &&
+		live.IsHibernated() == set.IsHibernated(), nil
 }
 
 // create creates a pod. If its name is taken by a pod that is not in the cache, the problem names the owner of that pod.

@@ -165,6 +165,41 @@ func TestPausedSet(t *testing.T) {
 	w.Eventually(w.status).Should(Equal("generation +0: 2 0 2"))
 }
 
+func TestHibernatedSet(t *testing.T) {
+	w := newWorld(t)
+	w.start()
+	set := w.set("c-p-0", "c-p-1")
+	w.Eventually(w.status).Should(Equal("generation +0: 2 0 2"))
+	edit(w, set, func(s *core.StrimziPodSet) { s.Annotations = map[string]string{core.AnnotationHibernate: "true"} })
+	w.Eventually(w.names).Should(BeEmpty())
+	w.Eventually(w.status).Should(Equal("generation +0: 2 0 0"))
+	w.Consistently(w.names).Should(BeEmpty())
+	edit(w, set, func(s *core.StrimziPodSet) { s.Annotations = nil })
+	w.Eventually(w.names).Should(ConsistOf("c-p-0", "c-p-1"))
+}
+
+// A pass that has not seen the annotation yet makes no pod, and one that has not seen its end deletes none.
+func TestWhatHibernatesIsReadRightBeforeAWrite(t *testing.T) {
+	for _, asleep := range []bool{false, true} {
+		t.Run(fmt.Sprint(asleep), func(t *testing.T) {
+			w := newWorld(t)
+			set := w.set("c-p-0")
+			annotated := func(is bool) {
+				edit(w, set, func(s *core.StrimziPodSet) {
+					s.Annotations = map[string]string{core.AnnotationHibernate: fmt.Sprint(is)}
+				})
+			}
+			annotated(asleep)
+			stale := &core.StrimziPodSet{}
+			w.Expect(w.admin.Get(t.Context(), client.ObjectKeyFromObject(set), stale)).To(Succeed())
+			annotated(!asleep)
+			same, err := w.reconciler(interceptor.Funcs{}).confirm(t.Context(), stale)
+			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(same).To(BeFalse())
+		})
+	}
+}
+
 // Sets that Strimzi's own operator follows, copies of sets, and those that are being deleted, are left alone.
 func TestNotFollowed(t *testing.T) {
 	w := newWorld(t)

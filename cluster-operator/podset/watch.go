@@ -92,17 +92,20 @@ func (r *Reconciler) setsOf(ctx context.Context, pod client.Object) []reconcile.
 	return requests
 }
 
-// stateChanged lets the updates of annotations through by which a set is paused or resumed, or ceases to be a copy.
+// stateChanged lets the updates of annotations through by which a set is paused or resumed, put to sleep or woken, or ceases to be
+// a copy.
 func stateChanged() predicate.Predicate {
 	paused := func(o client.Object) bool {
 		return kafka.IsTrue(o.GetAnnotations(), kafka.AnnotationPauseReconciliation)
 	}
+	asleep := func(o client.Object) bool { return kafka.IsTrue(o.GetAnnotations(), core.AnnotationHibernate) }
 	self := func(o client.Object) string { return o.GetAnnotations()[ownership.MarkSelf] }
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return paused(e.ObjectOld) != paused(e.ObjectNew) || self(e.ObjectOld) != self(e.ObjectNew)
+			return paused(e.ObjectOld) != paused(e.ObjectNew) || asleep(e.ObjectOld) != asleep(e.ObjectNew) ||
+				self(e.ObjectOld) != self(e.ObjectNew)
 		},
 	}
 }
