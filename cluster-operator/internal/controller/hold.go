@@ -32,6 +32,9 @@ func (p *pass) letRoll(ctx context.Context) error {
 	if err := p.endPause(ctx); err != nil {
 		return err
 	}
+	if err := p.wake(ctx); err != nil {
+		return err
+	}
 	return p.nameAgent(ctx)
 }
 

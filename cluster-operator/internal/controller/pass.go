@@ -122,6 +122,7 @@ func (p *pass) carryOutSteps(ctx context.Context) error {
 		{"read what exists", p.read, false},
 		{"stand in for a spec", p.supposeSpec, false},
 		{"protect volumes and CAs", p.elseHold(p.protect), true},
+		{"hibernate", p.elseHold(p.hibernate), true},
 		{"check the spec", p.elseHold(p.checkSpec), true},
 		{"accept storage", p.storage, true},
 		{"assign nodes", p.assign, true},

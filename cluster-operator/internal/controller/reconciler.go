@@ -196,7 +196,8 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 // cluster that was lost or is back.
 func (p *pass) report(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting // a pending deletion is not a failure
+	// Neither a pending deletion nor hibernation is a failure.
+	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting && p.status.Failure.Reason != reasonHibernated
 	p.Metrics.Reconciled(name.Namespace, passes.Pass{Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
@@ -253,11 +254,13 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 }
 
 // countNodes counts the nodes that exist, and those of them that are not ready. A node that could not be created yet is none: who looks for
-// its pod finds nothing, and the condition Ready says why.
+// its pod finds nothing, and the condition Ready says why. Nodes of a hibernated Kafka are to have no pods.
 func countNodes(sets []*core.StrimziPodSet) (nodes, notReady int) {
 	for _, set := range sets {
 		nodes += len(set.Spec.Pods)
-		notReady += max(0, len(set.Spec.Pods)-int(set.Status.ReadyPods))
+		if !set.IsHibernated() {
+			notReady += max(0, len(set.Spec.Pods)-int(set.Status.ReadyPods))
+		}
 	}
 	return nodes, notReady
 }

@@ -24,6 +24,8 @@ type Kafka struct {
 	Paused, Ready bool
 	// Created is when it was created.
 	Created time.Time
+	// Hibernated reports that it has no nodes to be ready, as its user wants it.
+	Hibernated bool
 	// Nodes is how many nodes it has, and NotReady how many of these are not ready.
 	Nodes, NotReady int
 	// TopicOperator is whether it is to have a topic operator.
@@ -162,7 +164,7 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	for name, k := range m.kafkas {
 		all[name.Namespace]++
 		held[name.Namespace] += number(k.Paused)
-		if !k.Paused { // a paused Kafka has no state
+		if !k.Paused && !k.Hibernated { // these have no state
 			gauge(ready, float64(number(k.Ready)), name.Namespace, name.Name)
 		}
 		if !k.Created.IsZero() { // it was read

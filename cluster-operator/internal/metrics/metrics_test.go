@@ -118,3 +118,14 @@ func TestAKafkaThatCannotBeReadKeepsItsFigures(t *testing.T) {
 	g.Expect(m.Unread(name)).To(BeTrue())
 	g.Expect(m.kafkas[name]).To(Equal(Kafka{Created: time.Unix(7, 0), Nodes: 3, TopicOperator: true}))
 }
+
+// Alerts about readiness are silent.
+func TestAHibernatedKafkaHasNoState(t *testing.T) {
+	g := NewWithT(t)
+	m := New(prometheus.NewPedanticRegistry(), "")
+	kafka := types.NamespacedName{Namespace: "ns", Name: "kafka"}
+	m.Observe(kafka, Kafka{})
+	g.Expect(testutil.CollectAndCount(m, "kafka_operators_kafka_ready")).To(Equal(1))
+	m.Observe(kafka, Kafka{Hibernated: true})
+	g.Expect(testutil.CollectAndCount(m, "kafka_operators_kafka_ready")).To(BeZero())
+}
