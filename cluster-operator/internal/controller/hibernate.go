@@ -48,14 +48,18 @@ func (p *pass) hibernate(ctx context.Context) error {
 	if err := p.putToSleep(ctx, brokers); err != nil {
 		return err
 	}
-	if len(p.podsOf(brokers)) == 0 {
+	running := p.existingNodes()
+	if !slices.ContainsFunc(running, isNoController) {
 		if err := p.putToSleep(ctx, controllers); err != nil {
 			return err
 		}
 	}
 	state := "no node runs"
-	if running := p.podsOf(sets); len(running) > 0 {
-		state = "nodes stop: " + strings.Join(running, ", ")
+	if len(running) > 0 {
+		state = "nodes stop: " + strings.Join(namesOf(running), ", ")
+	}
+	if why := p.whyAwake(sets); why != "" {
+		state += "; not all can stop, because " + why
 	}
 	return &Failure{Watched: true, Problem: problemf(reasonHibernated, "%s. All other changes wait until the annotation %s of the Kafka is "+
 		"removed; do not delete volumes meanwhile, as nothing keeps them then", state, v1.AnnotationHibernate)}
@@ -147,16 +151,15 @@ func (p *pass) wake(ctx context.Context) error {
 	})
 }
 
-// podsOf returns the names of the pods that StrimziPodSets own, also of those that terminate.
-func (p *pass) podsOf(sets []*core.StrimziPodSet) (names []string) {
-	for _, pod := range p.pods() {
-		owner := metav1.GetControllerOf(pod)
-		if owner != nil && slices.ContainsFunc(sets, func(set *core.StrimziPodSet) bool { return set.UID == owner.UID }) {
-			names = append(names, pod.Name)
-		}
+func namesOf(pods []*corev1.Pod) (names []string) {
+	for _, pod := range pods {
+		names = append(names, pod.Name)
 	}
 	return names
 }
+
+// isNoController reports whether a pod is a node that has not the role of a controller.
+func isNoController(pod *corev1.Pod) bool { return pod.Labels[core.LabelControllerRole] != "true" }
 
 // stopTopicOperator stops the topic operator, which has nothing to do without brokers. Its step starts it again.
 func (p *pass) stopTopicOperator(ctx context.Context) error {

@@ -84,6 +84,10 @@ type history struct {
 	// volumes is the truth about volumes, and wishes whether users want them to be deleted, by the uids of their claims.
 	volumes map[types.UID]*contents
 	wishes  map[types.UID]bool
+	// hibernates reports whether users also hibernate the Kafka.
+	hibernates bool
+	// unlisted is true from when a node was created while no StrimziPodSet listed one: only volumes know the metadata version then.
+	unlisted bool
 	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
 	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
@@ -315,6 +319,7 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 		h.judgeKafka(s, kafka)
 	}
 	if set, ok := after.(*core.StrimziPodSet); ok && h.judgeMore == nil {
+		h.unlisted = h.formatted && (h.unlisted || before == nil && !h.listsNodes(s, key))
 		h.judgeVersions(set)
 	}
 	h.judgePairs(s, key, after)
@@ -340,6 +345,9 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 	}
 	if set, ok := before.(*core.StrimziPodSet); ok {
 		h.judgeNodes(set, after)
+		if now, stays := after.(*core.StrimziPodSet); stays {
+			h.judgeSleep(s, set, now)
+		}
 	}
 	h.judgeVolumes(s, key, before, after)
 	if h.judgeMore != nil {
@@ -567,7 +575,9 @@ func (h *history) play(steps int) {
 	h.r.Settings.KafkaImages = map[string]string{"4.2.0": "kafka:4.2.0", "4.3.1": "kafka:4.3.1"}
 	h.brokers.moving = h.judgeMetadata
 	for h.step = range steps {
-		if h.rand.Intn(2) == 0 {
+		if h.hibernates && h.rand.Intn(6) == 0 {
+			h.told = append(h.told, h.hibernation())
+		} else if h.rand.Intn(2) == 0 {
 			h.told = append(h.told, h.edit())
 		} else {
 			h.told = append(h.told, h.editNodes())

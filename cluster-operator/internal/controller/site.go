@@ -259,12 +259,17 @@ func (p *pass) pods() []*corev1.Pod {
 	return pods
 }
 
-// nodePods returns the pods of nodes: those that run, and those that StrimziPodSets list.
-func (p *pass) nodePods() []*corev1.Pod {
-	pods := slices.DeleteFunc(p.pods(), func(pod *corev1.Pod) bool {
+// existingNodes returns the pods of nodes that exist, also those that terminate.
+func (p *pass) existingNodes() []*corev1.Pod {
+	return slices.DeleteFunc(p.pods(), func(pod *corev1.Pod) bool {
 		return pod.Labels[core.LabelName] != p.kafka.Name+"-kafka" &&
 			!slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return l.Pod.Name == pod.Name })
 	})
+}
+
+// nodePods returns the pods of nodes: those that exist, and those that StrimziPodSets list.
+func (p *pass) nodePods() []*corev1.Pod {
+	pods := p.existingNodes()
 	for _, l := range p.listed {
 		pods = append(pods, l.Pod)
 	}

@@ -54,6 +54,7 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/pki", test: "TestHistory", what: "steps", least: 100_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfKafkas", what: "steps", least: 1_000_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfVolumes", what: "steps", least: 80_000},
+	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfHibernation", what: "steps", least: 20_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfListeners", what: "steps", least: 80_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfListenersOfStretchedKafkas", what: "steps", least: 8000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps", least: 100_000},
