@@ -95,7 +95,7 @@ func (p *pass) whyAwake(sets []*core.StrimziPodSet) string {
 		awake := func(set *core.StrimziPodSet) bool { return set.UID == l.Set.UID && !set.IsHibernated() }
 		switch {
 		case !slices.ContainsFunc(sets, awake):
-		case hasEphemeralData(l.Pod):
+		case model.IsEphemeral(l.Pod):
 			return fmt.Sprintf("pod %s has ephemeral storage, which ends with it", l.Pod.Name)
 		case len(p.home().deletedClaims(l)) > 0:
 			return fmt.Sprintf("a PersistentVolumeClaim of pod %s is being deleted, and its data ends with the pod", l.Pod.Name)
@@ -104,13 +104,6 @@ func (p *pass) whyAwake(sets []*core.StrimziPodSet) string {
 		}
 	}
 	return ""
-}
-
-// hasEphemeralData reports whether a node keeps data in its pod.
-func hasEphemeralData(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.EmptyDir != nil && (v.Name == "data" || strings.HasPrefix(v.Name, "data-"))
-	})
 }
 
 // putToSleep has the controller of StrimziPodSets end their pods, and make none, unless data would be lost with them.
