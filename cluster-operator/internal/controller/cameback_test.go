@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
@@ -146,4 +149,38 @@ func TestAVolumeThatWasNotCordonedStaysAfterAnUpgrade(t *testing.T) {
 	w.get(kept, claim)
 	w.Expect(kept.DeletionTimestamp).To(BeNil())
 	w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", ContainSubstring(claim)))))
+}
+
+// The last node of a pool leaves, and the pass ends before it marks the volumes. Then the pool loses one of them, and gets a node again.
+func TestAVolumeThatWasNotMarkedIsNotForgotten(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("pool", 1, v1.RoleBroker)
+	pool.Spec.Storage = jbod(0, 1)
+	w.create(newKafka(), pool, nodePool("others", 1, v1.RoleController, v1.RoleBroker))
+	w.reconcile()
+	w.start("pool")
+	w.start("others")
+	w.reconcile()
+	node := w.podNames("pool")[0]
+	w.brokers.replicas = map[int32]int{}
+	live := w.r.Live
+	w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch,
+		o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		if _, is := o.(*corev1.PersistentVolumeClaim); is {
+			return errors.New("the operator stops")
+		}
+		return c.Patch(ctx, o, patch, opts...)
+	}})
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 0 })
+	w.pass("the operator stops")
+	w.Expect(w.pods("pool")).To(BeEmpty())
+	w.r.Live = live
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: node}}
+	w.Expect(w.k8s.Delete(t.Context(), pod, client.GracePeriodSeconds(0))).To(Succeed())
+	w.reconcile()
+	w.Expect(w.removed("data-1-" + node)).To(BeFalse())
+
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas, p.Spec.Storage = 1, jbod(0) })
+	w.reconcile()
+	w.Expect(w.podNames("pool")).To(And(HaveLen(1), Not(ContainElement(node))), "it would start without its volume 1")
 }

@@ -549,7 +549,7 @@ func TestVolumesOfARemovedPoolStopNothing(t *testing.T) {
 	w.Expect(w.podNames("pool")).To(HaveLen(1))
 }
 
-// A node that leaves is empty, so that its volume is not needed by one that gets its id later.
+// A node that leaves is empty, so that its volume is not needed by one that its user gives its id later.
 func TestAVolumeOfANodeThatLeftIsOnlyReported(t *testing.T) {
 	w := newWorld(t)
 	pool := nodePool("pool", 2, v1.RoleBroker)
@@ -567,7 +567,9 @@ func TestAVolumeOfANodeThatLeftIsOnlyReported(t *testing.T) {
 		delete(claim.Annotations, model.AnnotationRemoved)
 		w.Expect(w.k8s.Update(t.Context(), claim)).To(Succeed())
 	}
-	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
+	w.change("pool", func(p *v1.KafkaNodePool) {
+		p.Spec.Replicas, p.Annotations = 2, map[string]string{v1.AnnotationNextNodeIDs: "[2]"}
+	})
 	w.reconcile()
 	w.Expect(w.podNames("pool")).To(HaveLen(2))
 	w.Expect(w.conditions()).To(blockedBy("Nodes do not use PersistentVolumeClaims data-1-my-cluster-pool-2 of earlier nodes"))

@@ -63,21 +63,18 @@ func listOf(names []string, most int) string {
 	return topology.List(slices.Sorted(slices.Values(names)), most)
 }
 
-// unusedVolumes finds the volumes that no wanted node would use. Where nodes of a pool run, its other volumes are of nodes that left.
+// unusedVolumes finds the volumes that no wanted node would use.
 func (p *pass) unusedVolumes() unusedVolumes {
 	unused := unusedVolumes{unmounted: map[string][]string{}, idle: map[string][]string{}, reported: map[string][]string{},
 		poolless: map[string][]string{}}
 	exists, wanted, runs := p.existingIDs(), p.wantedPods(), p.runningPools()
-	earlier := func(claim *corev1.PersistentVolumeClaim, pool string) bool {
-		return !runs[pool] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
-	}
-	p.findUnmounted(&unused, exists, earlier)
+	p.findUnmounted(&unused, exists, runs)
 	for _, s := range p.sites {
 		for _, name := range s.needed {
 			claim := s.facts.Claim(name)
 			pool := claim.Labels[core.LabelPoolName]
 			switch hasPool := p.input.Pools[pool] != nil; {
-			case hasPool && earlier(claim, pool) && !wanted[p.podOf(claim)]:
+			case hasPool && p.ofEarlier(claim, runs) && !wanted[p.podOf(claim)]:
 				unused.idle[pool] = append(unused.idle[pool], name)
 			case !hasPool && len(runs) == 0 && len(wanted) > 0: // after the first nodes are made, it is of a node that left
 				unused.poolless[pool] = append(unused.poolless[pool], name)
@@ -85,6 +82,11 @@ func (p *pass) unusedVolumes() unusedVolumes {
 		}
 	}
 	return unused
+}
+
+// ofEarlier reports whether a claim is that of an earlier Kafka: where nodes of a pool run, its other volumes are of nodes that left.
+func (p *pass) ofEarlier(claim *corev1.PersistentVolumeClaim, runs map[string]bool) bool {
+	return !runs[claim.Labels[core.LabelPoolName]] && (len(runs) == 0 || claim.CreationTimestamp.Before(&p.kafka.CreationTimestamp))
 }
 
 // runningPools returns the pools whose nodes run, as far as it is known. Those that only an orphan lists may be what a backup restored.
@@ -102,7 +104,7 @@ func (p *pass) runningPools() map[string]bool {
 }
 
 // findUnmounted finds the volumes of wanted nodes that do not exist yet, and that the storage of their pools lacks.
-func (p *pass) findUnmounted(unused *unusedVolumes, exists map[int32]bool, earlier func(*corev1.PersistentVolumeClaim, string) bool) {
+func (p *pass) findUnmounted(unused *unusedVolumes, exists map[int32]bool, runs map[string]bool) {
 	for _, n := range p.input.Topology.Nodes() {
 		pool, s := p.input.Pools[n.Pool], p.site(n.Cluster)
 		if exists[n.ID] || pool == nil || s == nil {
@@ -110,7 +112,7 @@ func (p *pass) findUnmounted(unused *unusedVolumes, exists map[int32]bool, earli
 		}
 		for _, volume := range model.Unmounted(p.podName(n), nil, s.needed, pool.Spec.Storage) {
 			claim, of := s.facts.Claim(volume+"-"+p.podName(n)), unused.reported
-			if earlier(claim, n.Pool) {
+			if p.ofEarlier(claim, runs) {
 				of = unused.unmounted
 			}
 			of[n.Pool] = append(of[n.Pool], claim.Name)
@@ -237,9 +239,15 @@ func (p *pass) volumes(s *site) []topology.Volume {
 	for _, name := range s.needed {
 		needed[p.podOf(s.facts.Claim(name))] = true
 	}
+	exists, runs := map[string]bool{}, p.runningPools()
+	for _, n := range p.existing() {
+		exists[p.podName(n)] = n.Cluster == s.cluster
+	}
 	left := slices.DeleteFunc(slices.Clone(s.claims), func(name string) bool {
 		claim := s.facts.Claim(name)
-		return !isRemoved(claim) || isEmpty(claim)
+		// The pass in which its node left may have ended before it marked the claim.
+		gone := isRemoved(claim) || !exists[p.podOf(claim)] && !p.ofEarlier(claim, runs)
+		return !gone || isEmpty(claim)
 	})
 	all := s.facts.Volumes(p.kafka.Name)
 	for i, v := range all {
