@@ -369,7 +369,8 @@ func (r *Reconciler) orphaned(ctx context.Context, name types.NamespacedName) (b
 	return true, nil
 }
 
-// sweepIn deletes an anchor that a deleted Kafka left in a Kubernetes cluster, or returns after how long.
+// sweepIn deletes an anchor that a deleted Kafka left in a Kubernetes cluster, or returns after how long. Volumes that its user wants to
+// keep stay: no pass may have seen to that before the Kafka was gone.
 func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.NamespacedName, orphan *corev1.ConfigMap) (time.Duration, error) {
 	if wait := r.orphans.first(name, r.Now()).Add(2 * r.Interval).Sub(r.Now()); wait > 0 {
 		return wait, nil
@@ -378,7 +379,19 @@ func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.Namespace
 	if err != nil {
 		return 0, err
 	}
-	log.FromContext(ctx).Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", orphan.Name)
+	s := &site{cluster: m.ID(), live: c, owner: anchorOwner(orphan)}
+	if s.facts, err = facts.Read(ctx, c, name); err != nil {
+		return 0, err
+	}
+	p := &pass{Reconciler: r, log: log.FromContext(ctx),
+		kafka: &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}
+	if p.pools, _, err = r.readPools(ctx, name); err != nil {
+		return 0, err
+	}
+	if err := p.protectIn(ctx, s); err != nil {
+		return 0, err
+	}
+	p.log.Info("Deleting the objects of a deleted Kafka", "cluster", m.ID(), "configMap", orphan.Name)
 	err = c.Delete(ctx, orphan, client.Preconditions{UID: &orphan.UID, ResourceVersion: &orphan.ResourceVersion},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	return 0, client.IgnoreNotFound(err)

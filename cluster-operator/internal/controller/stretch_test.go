@@ -1467,7 +1467,34 @@ func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 
 // The user decides to keep volumes, and deletes the Kafka before a pass could act on that where they are.
 func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T) {
-	for name, away := range map[string]bool{"the Kafka is deleted at once": false, "the Kubernetes cluster is away": true} {
+	byPool := func(w *stretchedWorld) {
+		w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+	}
+	byAnnotation := func(w *stretchedWorld) {
+		claim := &corev1.PersistentVolumeClaim{}
+		w.in("east", claim, "data-my-cluster-b-1")
+		claim.Annotations[v1.AnnotationDeleteClaim] = "false"
+		w.Expect(w.members["east"].Client.Update(t.Context(), claim)).To(Succeed())
+	}
+	withoutPool := func(w *stretchedWorld) {
+		w.Expect(w.k8s.Delete(t.Context(), w.pool("b"))).To(Succeed())
+	}
+	deleted := func(w *stretchedWorld) { w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed()) }
+	for name, c := range map[string]struct {
+		away           bool
+		decide, delete func(*stretchedWorld)
+		goes           bool
+	}{
+		"the Kafka is deleted at once":              {decide: byPool, delete: deleted},
+		"the Kubernetes cluster is away":            {away: true, decide: byPool, delete: deleted},
+		"by its annotation alone":                   {away: true, decide: byAnnotation, delete: deleted},
+		"and the finalizer is removed":              {away: true, decide: byPool, delete: (*stretchedWorld).unfinished},
+		"by its annotation, without the finalizer":  {away: true, decide: byAnnotation, delete: (*stretchedWorld).unfinished},
+		"its pool is deleted with the Kafka":        {away: true, decide: withoutPool, delete: deleted, goes: true},
+		"its pool is deleted without the finalizer": {away: true, decide: withoutPool, delete: (*stretchedWorld).unfinished, goes: true},
+		"its pool is deleted, and its annotation keeps it": {away: true,
+			decide: func(w *stretchedWorld) { byAnnotation(w); withoutPool(w) }, delete: deleted},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newStretchedWorld(t)
 			b := poolIn("east", "b", 1, v1.RoleBroker)
@@ -1475,20 +1502,25 @@ func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T)
 			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
 			w.brokers.replicas = map[int32]int{0: 1, 1: 1}
 			w.settle()
-			w.members["east"].lost = away
-			w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
-			if away {
+			w.members["east"].lost = c.away
+			c.decide(w)
+			if c.away {
 				w.pass()
 			}
-			w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+			c.delete(w)
 			w.pass()
 			w.members["east"].lost = false
 			for range 3 {
 				w.pass()
+				w.now = w.now.Add(2 * w.r.Interval)
 			}
 			w.Expect(w.anchored("east")).To(BeFalse())
 			claim := &corev1.PersistentVolumeClaim{}
 			w.in("east", claim, "data-my-cluster-b-1")
+			if c.goes {
+				w.Expect(claim.OwnerReferences).To(HaveLen(1), "the garbage collector deletes it")
+				return
+			}
 			w.Expect(claim.OwnerReferences).To(BeEmpty(), "the garbage collector would delete it")
 			w.Expect(claim.Annotations).To(HaveKeyWithValue(v1.AnnotationDeleteClaim, "false"))
 		})
