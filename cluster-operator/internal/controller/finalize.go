@@ -39,7 +39,7 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if !controllerutil.ContainsFinalizer(kafka, v1.FinalizerStretch) {
 		return reconcile.Result{}, nil // what belongs to it goes with it: Kubernetes' garbage collector deletes by owner
 	}
-	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
+	p := r.passOver(ctx, kafka)
 	p.rememberTopicOperator()
 	began := r.Now()
 	err := p.finalize(ctx)
@@ -97,14 +97,19 @@ func (p *pass) finalize(ctx context.Context) error {
 		return err
 	}
 	p.figures = figuresOf(home.facts, p.kafka)
-	err := p.readRemotes(ctx)
+	pools, _, err := p.readPools(ctx, client.ObjectKeyFromObject(p.kafka))
 	if err != nil {
 		return err
 	}
-	// After the other clusters were read, because the deletion waits for those that pools name.
-	if p.pools, _, err = p.readPools(ctx, client.ObjectKeyFromObject(p.kafka)); err != nil {
+	p.pools = pools
+	if err := p.protect(ctx); err != nil { // here alone: a user may remove the finalizer while the deletion waits for other clusters
 		return err
 	}
+	p.pools = nil // the deletion would wait for clusters that only these name
+	if err := p.readRemotes(ctx); err != nil {
+		return err
+	}
+	p.pools = pools
 	p.giveUpDeleted()
 	orphan, err := p.orphan(ctx)
 	if err != nil {

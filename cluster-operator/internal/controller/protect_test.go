@@ -168,6 +168,41 @@ func TestWhatIsToOutliveTheKafkaIsProtectedAtOnce(t *testing.T) {
 	})
 }
 
+// What the user decides to keep in the central cluster is out of reach of its garbage collector before the deletion goes on.
+func TestWhatIsKeptWhileADeletionWaitsOutlivesItsStretchedKafka(t *testing.T) {
+	for name, c := range map[string]struct {
+		hinder func(*stretchedWorld)
+		reason string
+	}{
+		"for a cluster that is away": {func(w *stretchedWorld) { w.members["east"].lost = true }, "ConnectivityError"},
+		"for settings":               {func(w *stretchedWorld) { w.r.Stretching = nil }, "OperatorNotConfigured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			a := poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController)
+			a.Spec.Storage.DeleteClaim = new(true)
+			w.create(stretchedKafka(), a, poolIn("east", "b", 1, v1.RoleBroker))
+			w.settle()
+			const claim = "data-my-cluster-a-0"
+			ca := pki.ClusterCAKeySecret("my-cluster")
+			w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(Equal(1))
+			w.Expect(w.owners(&corev1.Secret{}, ca)).To(Equal(1))
+			c.hinder(w)
+			w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+			w.pass()
+			w.Expect(w.ready()).To(HaveField("Reason", c.reason))
+			w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(Equal(1))
+			w.change("a", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+			w.edit(func(k *v1.Kafka) {
+				k.Spec.ClusterCa = &v1.CertificateAuthority{GenerateSecretOwnerReference: new(false)}
+			})
+			w.pass()
+			w.Expect(w.owners(&corev1.PersistentVolumeClaim{}, claim)).To(BeZero())
+			w.Expect(w.owners(&corev1.Secret{}, ca)).To(BeZero())
+		})
+	}
+}
+
 // Whose the Secrets of a CA that the user supplies are is told by what Helm, Kustomize and Argo CD leave alone: a key that is kept without
 // need does no harm.
 func TestWhichSecretsOfAUsersCAGoWithTheKafka(t *testing.T) {
