@@ -129,6 +129,21 @@ func (p *pass) wantedPods() map[string]bool {
 	return wanted
 }
 
+// podsIn returns the pods that StrimziPodSets list in a Kubernetes cluster, and those of the nodes that are wanted there, by name: the
+// claim of a node elsewhere may have the same name.
+func (p *pass) podsIn(cluster string) (listed map[string]*corev1.Pod, wanted map[string]bool) {
+	listed, wanted = map[string]*corev1.Pod{}, map[string]bool{}
+	for _, l := range p.listed {
+		if l.Node.Cluster == cluster {
+			listed[l.Pod.Name] = l.Pod
+		}
+	}
+	for _, n := range p.input.Topology.In(cluster) {
+		wanted[p.podName(n)] = true
+	}
+	return listed, wanted
+}
+
 // podOf returns the name of the pod that a claim is for, "" if the name of the claim does not say.
 func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
 	id, ok := core.NodeID(claim.Name)
@@ -141,11 +156,12 @@ func (p *pass) podOf(claim *corev1.PersistentVolumeClaim) string {
 // markRemoved marks the claims of volumes that nobody needs: those of nodes that left, and those that were removed from their pool. A Kafka
 // that is created again from the same objects may leave them unused. A volume that is used again loses the mark.
 func (p *pass) markRemoved(ctx context.Context) error {
-	listed, runs, wanted := map[string]*corev1.Pod{}, map[string]bool{}, p.wantedPods()
+	runs := map[string]bool{}
 	for _, l := range p.listed {
-		listed[l.Pod.Name], runs[l.Node.Pool] = l.Pod, true
+		runs[l.Node.Pool] = true
 	}
 	return p.each(func(s *site) error {
+		listed, wanted := p.podsIn(s.cluster)
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
 			name, pool := p.podOf(claim), claim.Labels[core.LabelPoolName]
@@ -172,15 +188,7 @@ func (p *pass) markRemoved(ctx context.Context) error {
 // back without it. The note goes before a pod mounts the volume again.
 func (p *pass) noteEmpty(ctx context.Context) error {
 	return p.each(func(s *site) error {
-		listed, wanted := map[string]*corev1.Pod{}, map[string]bool{} // here: the claim of a node elsewhere may have the same name
-		for _, l := range p.listed {
-			if l.Node.Cluster == s.cluster {
-				listed[l.Pod.Name] = l.Pod
-			}
-		}
-		for _, n := range p.input.Topology.In(s.cluster) {
-			wanted[p.podName(n)] = true
-		}
+		listed, wanted := p.podsIn(s.cluster)
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
 			pod, pool := p.podOf(claim), p.input.Pools[claim.Labels[core.LabelPoolName]]

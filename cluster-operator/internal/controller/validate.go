@@ -77,7 +77,7 @@ func (p *pass) clusters() *validate.Clusters {
 	return all
 }
 
-// placed returns where the nodes of pools are, or their volumes: the ids of Kubernetes clusters by the names of pools.
+// placed returns where the nodes of pools are, else their volumes: the ids of Kubernetes clusters by the names of pools.
 func (p *pass) placed() map[string]string {
 	at := map[string]string{}
 	if p.Stretching == nil {
@@ -88,15 +88,12 @@ func (p *pass) placed() map[string]string {
 			at[v.Pool] = p.clusterID(s.cluster)
 		}
 	}
-	for _, l := range p.listed {
-		at[l.Node.Pool] = p.clusterID(l.Node.Cluster)
-	}
 	for id := range p.away {
 		for _, v := range p.record.Clusters[id].Volumes {
 			at[v.Pool] = id
 		}
 	}
-	for _, n := range p.remembered {
+	for _, n := range p.known() {
 		at[n.Pool] = p.clusterID(n.Cluster)
 	}
 	return at

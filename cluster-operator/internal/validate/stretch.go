@@ -120,7 +120,8 @@ func (f *findings) moved(stretched bool) {
 		if at, placed := f.Placed[p.Name]; placed && at != target && f.Clusters.known(target) {
 			f.fail(ReasonTargetClusterChangeForbidden, ReasonTargetClusterChangeForbidden,
 				"KafkaNodePool %s has its nodes or volumes in cluster '%s' and can't be moved to "+
-					"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one", p.Name, at, target)
+					"cluster '%s'. Add a pool there, move the partitions to its nodes, and delete this one. If it has no nodes, and nobody needs "+
+					"its volumes, delete their PersistentVolumeClaims in cluster '%[2]s'", p.Name, at, target)
 		}
 	}
 	if !stretched {
