@@ -397,13 +397,18 @@ func (a *Applier) adviceOnVolume(wanted *unstructured.Unstructured, live client.
 	if a.otherCentral(live) != "" {
 		return fmt.Sprintf("It may have data: if somebody needs it, %s. If that is data of this Kafka, %s", otherwise, HowToTake(a.Central))
 	}
-	if a.Owner != nil || len(live.GetOwnerReferences()) > 0 || ownership.Copy(live, wanted.GetKind()) {
+	if len(live.GetOwnerReferences()) > 0 || ownership.Copy(live, wanted.GetKind()) {
 		return "It may have data: if somebody needs it, " + otherwise
 	}
-	return fmt.Sprintf("If it has data of this Kafka, adopt it by the labels %s: %s, %s: %s and %s: %s and the "+
-		"annotation %s with the cluster.id in meta.properties of its data, which must be .status.clusterId of the Kafka (%s). Otherwise, %s",
-		v1.LabelCluster, a.Kafka, core.LabelPoolName, wanted.GetLabels()[core.LabelPoolName], core.LabelManagedBy, model.ManagedBy,
-		model.AnnotationClusterID, a.ClusterID, otherwise)
+	central := ""
+	if a.Central != "" {
+		central = fmt.Sprintf(", the annotation %s: %s", ownership.MarkCentral, a.Central)
+	}
+	return fmt.Sprintf("If it has data of this Kafka, adopt it by the labels %s: %s, %s: %s and %s: %s%s and the "+
+		"annotation %s with the cluster.id in meta.properties of its data, which must be .status.clusterId of the Kafka (%s). If that is "+
+		"another id, and no node of the Kafka ever ran, annotate the claims, delete the Kafka and its KafkaNodePools, and create them again. "+
+		"Otherwise, %s", v1.LabelCluster, a.Kafka, core.LabelPoolName, wanted.GetLabels()[core.LabelPoolName], core.LabelManagedBy,
+		model.ManagedBy, central, model.AnnotationClusterID, a.ClusterID, otherwise)
 }
 
 // HowToTake says how a user gives a Kafka a volume that was another central cluster's. central is the Kafka's, and empty for a Kubernetes

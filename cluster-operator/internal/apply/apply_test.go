@@ -370,7 +370,8 @@ func TestAForeignVolumeIsNotToBeDeleted(t *testing.T) {
 		"made by hand": {claim(nil, nil), prefix + "its owner references do not name it): the operator does not change it. If it has data of " +
 			"this Kafka, adopt it by the labels strimzi.io/cluster: my-cluster, strimzi.io/pool-name: a and app.kubernetes.io/managed-by: " +
 			"kafka-operators-cluster-operator and the annotation kafka-operators.io/cluster-id with the cluster.id in meta.properties of its " +
-			"data, which must be .status.clusterId of the Kafka (id). Otherwise, rename the Kafka or its KafkaNodePool"},
+			"data, which must be .status.clusterId of the Kafka (id). If that is another id, and no node of the Kafka ever ran, annotate the " +
+			"claims, delete the Kafka and its KafkaNodePools, and create them again. Otherwise, rename the Kafka or its KafkaNodePool"},
 		"of an earlier Kafka": {claim(nil, nil, metav1.OwnerReference{Kind: "Kafka", Name: "my-cluster", UID: "earlier"}),
 			prefix + "it belongs to an earlier Kafka of this name, and is deleted with it" + leave},
 		"a copy": {claim(nil, map[string]string{ownership.MarkSelf: "PersistentVolumeClaim/ns/other"}),
