@@ -431,7 +431,9 @@ func TestWhatOutlivesItsKafka(t *testing.T) {
 		"the ConfigMap of a node":                {config("name", "id"), true},
 		"that of a node of another cluster":      {config("name", "other"), false},
 		"a ConfigMap that is not a node's":       {config("", "id"), false},
-		"a ConfigMap that lost its owner":        {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
+		"the record of a stretched Kafka": {&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "my-cluster-kafka-stretch",
+			Labels: ours, Annotations: map[string]string{ownership.MarkSelf: "ConfigMap/ns/my-cluster-kafka-stretch"}}}, true},
+		"a ConfigMap that lost its owner": {&corev1.ConfigMap{ObjectMeta: marks(ours, nil)}, false},
 	} {
 		ours := a.WhyForeign(c.o) == ""
 		NewWithT(t).Expect(ours).To(Equal(c.ours), name)

@@ -15,7 +15,8 @@ import (
 func (p *pass) idOfOrphans() string {
 	var ids []string
 	for key, o := range p.home().facts.Objects {
-		if config, is := o.(*corev1.ConfigMap); is && apply.Orphaned(config, key.Kind, p.kafka.Name) {
+		config, is := o.(*corev1.ConfigMap)
+		if is && apply.Orphaned(config, key.Kind, p.kafka.Name) && config.Name != model.RecordName(p.kafka.Name) {
 			ids = append(ids, config.Data[model.ConfigMapClusterID])
 		}
 	}

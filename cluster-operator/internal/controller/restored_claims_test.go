@@ -186,3 +186,24 @@ func TestClaimsElsewhereThatAreMadeByHandNameTheirCentralCluster(t *testing.T) {
 		})
 	}
 }
+
+// The record that a tool restores beside the claims is that of an earlier Kafka.
+func TestARestoredRecordOfAnEarlierKafkaIsTakenOver(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	id := w.kafka().Status.ClusterID
+	backup := &corev1.ConfigMap{}
+	w.get(backup, model.RecordName("my-cluster"))
+	w.loseStretchedKafka("east")
+	east := w.uids(w.members["east"].Client)
+	w.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: backup.Name, Labels: backup.Labels, Annotations: backup.Annotations},
+		Data: backup.Data})
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.kafka().Status.ClusterID).To(Equal(id))
+	w.Expect(w.uids(w.members["east"].Client)).To(Equal(east))
+	record := &corev1.ConfigMap{}
+	w.get(record, backup.Name)
+	w.Expect(record.OwnerReferences).To(HaveLen(1))
+}
