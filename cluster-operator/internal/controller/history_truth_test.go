@@ -182,6 +182,9 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 		return
 	}
 	kafka := c.server.objects[facts.Key{Kind: "Kafka", Name: "my-cluster"}]
+	if key == anchorKey && (kafka == nil || kafka.GetDeletionTimestamp() != nil) {
+		h.judgeLastWish(c, s, before.GetUID())
+	}
 	if key == anchorKey && kafka != nil && kafka.GetDeletionTimestamp() == nil {
 		h.judgeAnchorGoes(c, s, before.GetUID())
 	}
@@ -322,6 +325,31 @@ func (h *stretched) judgeAnchorGoes(c *central, s *apiServer, anchor types.UID) 
 		if is && claim.DeletionTimestamp == nil && apply.OwnedBy(claim, anchor) {
 			h.judgeClaimGoes(s, key)
 			h.judgeContents(s, claim)
+		}
+	}
+}
+
+// judgeLastWish checks that no volume goes with the anchor of a deleted Kafka that its pool keeps by then, as far as caches tell.
+func (h *stretched) judgeLastWish(c *central, s *apiServer, anchor types.UID) {
+	h.t.Helper()
+	for _, l := range h.acting.links {
+		if l.view != nil {
+			return
+		}
+	}
+	for key, o := range s.objects {
+		claim, is := o.object().(*corev1.PersistentVolumeClaim)
+		if !is || !apply.OwnedBy(claim, anchor) || claim.Labels[v1.LabelCluster] != h.name {
+			continue
+		}
+		for _, o := range c.server.objects {
+			pool, is := o.object().(*v1.KafkaNodePool)
+			if !is || pool.DeletionTimestamp != nil {
+				continue
+			}
+			if wanted, has := deletes(pool.Spec.Storage, claim.Name, h.name+"-"+pool.Name); has && !wanted {
+				h.failf("volume %s in %s goes with the anchor of its Kafka, and pool %s keeps it", key.Name, s.id, pool.Name)
+			}
 		}
 	}
 }
