@@ -18,6 +18,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // volumesHistory is a history of accidents with volumes: users delete claims of running nodes, edit holds, and create the Kafka again.
@@ -25,6 +26,8 @@ type volumesHistory struct {
 	*history
 	// data maps the claims of volumes with data to the pods that use them.
 	data map[string]string
+	// bare maps claims that a tool restored without annotations to the id of their Kafka cluster.
+	bare map[string]string
 }
 
 // TestRandomHistoriesOfVolumes checks that the roller's restarts cost no node its volume, and that no node starts empty beside a volume
@@ -78,7 +81,7 @@ func (w wrongClaims) List(ctx context.Context, list client.ObjectList, opts ...c
 }
 
 func newVolumesHistory(t *testing.T, seed int64) *volumesHistory {
-	return &volumesHistory{newHistory(t, seed), map[string]string{}}
+	return &volumesHistory{newHistory(t, seed), map[string]string{}, map[string]string{}}
 }
 
 func (h *volumesHistory) play(steps int) {
@@ -224,18 +227,27 @@ func (h *volumesHistory) restoreVolume() string {
 		Annotations: maps.Clone(backup.Annotations)}, Spec: *backup.Spec.DeepCopy()}
 	claim.Annotations[apply.AnnotationApplied] = h.one("by another version", backup.Annotations[apply.AnnotationApplied])
 	claim.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"restored": "here"}}
+	what := ", while claim " + name + " is being restored"
+	if h.rand.Intn(3) == 0 {
+		claim.Annotations, what = nil, what+" without annotations"
+		h.bare[name] = backup.Annotations[model.AnnotationClusterID]
+	}
 	h.must(h.k8s.Create(h.t.Context(), claim))
 	claim.Status.Phase = corev1.ClaimPending
 	h.must(h.k8s.Status().Update(h.t.Context(), claim))
-	return ", while claim " + name + " is being restored"
+	return what
 }
 
-// endRestores has the claims get their volumes into which data is restored.
+// endRestores has the claims get their volumes into which data is restored. Users give back the annotation that a tool lost.
 func (h *volumesHistory) endRestores() {
 	for _, key := range sortedKeys(h.k8s.server.objects) {
 		claim, ok := h.object(key).(*corev1.PersistentVolumeClaim)
 		if ok && claim.Status.Phase == corev1.ClaimPending {
 			claim = claim.DeepCopy()
+			if id := h.bare[key.Name]; id != "" && claim.Annotations[model.AnnotationClusterID] == "" {
+				metav1.SetMetaDataAnnotation(&claim.ObjectMeta, model.AnnotationClusterID, id)
+				h.must(h.k8s.Update(h.t.Context(), claim))
+			}
 			claim.Status.Phase = corev1.ClaimBound
 			h.must(h.k8s.Status().Update(h.t.Context(), claim))
 		}
