@@ -19,10 +19,11 @@ fi
 # Before the tests, which have timeouts.
 hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh images failed, see above")
 
-# One set of flags for all packages: each further set would compile Kubernetes' libraries again.
-flags=(-timeout 40m -p "${TEST_P:-2}")
+# Each set of flags compiles Kubernetes' libraries again. There are two: one with the race detector, and that of the programs which the
+# tests on real parts build.
+flags=(-timeout 40m -p "${TEST_P:-2}") race=()
 if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
-  flags+=(-race)
+  race=(-race)
 else
   unrun+=("the race detector: it needs a C compiler (Debian: apt-get install gcc libc6-dev)")
 fi
@@ -32,18 +33,34 @@ fast=() real=()
 for package in "$@"; do
   case $package in ./e2e/*) real+=("$package") ;; *) fast+=("$package") ;; esac
 done
+# Proofs by models do one thing at a time, and the race detector makes them take five to ten times as long. They need no API server.
+proofs='Histor|TestRandom|PlantedFault|TheModelFinds|TheOracleFinds|EveryCombination|EveryInterleaving|ARefill|IgnoredSilently'
+proofs+='|WhatProtects|WrongManifests'
+models=()
+if [ ${#fast[@]} -gt 0 ]; then
+  files=$(go list -f '{{range .TestGoFiles}}{{$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$.Dir}}/{{.}} {{end}}' "${fast[@]}") || exit 1
+  # shellcheck disable=SC2034 # the loop below uses it by its name
+  mapfile -t models < <(xargs grep -lE "^func (Test[A-Za-z0-9]*)?($proofs)" <<<"$files" | xargs -r -n 1 dirname | sort -u)
+fi
 status=0 events=()
 rm -f bin/test*.json bin/junit*.xml
-for kind in fast real; do
+for kind in fast models real; do
   declare -n packages=$kind
   [ ${#packages[@]} -gt 0 ] || continue
-  # go test knows only the sources of the module e2e, and not those of the programs that its tests build: it would answer from its cache
-  # though a program has changed.
-  [ $kind = fast ] || flags+=(-count=1)
+  case $kind in
+    fast) environment=() arguments=("${race[@]}" -skip "$proofs") ;;
+    models)
+      # As hack/tools/prove: they allocate much and keep little.
+      environment=(GOGC=400 CGO_ENABLED=0 KUBEBUILDER_ASSETS=/none) arguments=(-trimpath -buildvcs=false -run "$proofs") ;;
+    # go test knows only the sources of the module e2e, and not those of the programs that its tests build: it would answer from its
+    # cache though a program has changed.
+    real) environment=() arguments=("${race[@]}" -count=1) ;;
+  esac
   events+=("bin/test-$kind.json")
   # shellcheck disable=SC2086 # TEST_ARGS holds several arguments
-  bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped --jsonfile "bin/test-$kind.json" \
-    --junitfile "bin/junit-$kind.xml" -- "${flags[@]}" ${TEST_ARGS:-} "${packages[@]}" || status=1
+  env "${environment[@]}" bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
+    --jsonfile "bin/test-$kind.json" --junitfile "bin/junit-$kind.xml" -- "${flags[@]}" "${arguments[@]}" ${TEST_ARGS:-} \
+    "${packages[@]}" || status=1
 done
 
 cat "${events[@]}" >bin/test.json
