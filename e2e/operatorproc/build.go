@@ -12,8 +12,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
-// Build builds the operator of this checkout, optionally with the race detector (which needs a C compiler), and returns the path of the
-// binary. The binary stays in the user's cache; with Go's build cache, a second build takes about a second.
+// Build builds the operator of this checkout, as in its image or with the race detector (which needs a C compiler), and returns the path of
+// the binary. The binary stays in the user's cache; with Go's build cache, a second build takes about a second.
 func Build(ctx context.Context, race bool) (string, error) {
 	root, err := assets.Root()
 	if err != nil {
@@ -26,12 +26,14 @@ func Build(ctx context.Context, race bool) (string, error) {
 	// Build to another file and rename it, because the old binary may be running.
 	part := fmt.Sprintf("%s.%d", path, os.Getpid())
 	defer func() { _ = os.Remove(part) }() // the file was renamed if the build succeeded
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-o", part}
+	args, env := []string{"build", "-trimpath", "-buildvcs=false", "-o", part}, os.Environ()
 	if race {
 		args = append(args, "-race")
+	} else {
+		env = append(env, "CGO_ENABLED=0") // as for images: with cgo, Kubernetes' libraries would be compiled once more
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./topic-operator/cmd")...)
-	cmd.Dir = root
+	cmd.Dir, cmd.Env = root, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the topic-operator: %w\n%s", err, strings.TrimSpace(string(out)))
 	}
