@@ -21,7 +21,7 @@ hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh
 
 # Each set of flags compiles Kubernetes' libraries again. There are two: one with the race detector, and that of the programs which the
 # tests on real parts build.
-flags=(-timeout 40m -p "${TEST_P:-2}") race=()
+flags=(-timeout 40m) race=()
 if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
   race=(-race)
 else
@@ -31,7 +31,11 @@ fi
 # Tests on real Kafkas and nodes run after the others, which use all processors: a JVM that starts beside them takes minutes.
 fast=() real=()
 for package in "$@"; do
-  case $package in ./e2e/*) real+=("$package") ;; *) fast+=("$package") ;; esac
+  case $package in
+    ./e2e/...) real+=(./e2e/{roller,clusteroperator,stretch,demo,rollernodes,dropin,topicoperator} "$package") ;; # the longest first
+    ./e2e/*) real+=("$package") ;;
+    *) fast+=("$package") ;;
+  esac
 done
 # Proofs by models do one thing at a time, and the race detector makes them take five to ten times as long. They need no API server.
 proofs='Histor|TestRandom|PlantedFault|TheModelFinds|TheOracleFinds|EveryCombination|EveryInterleaving|ARefill|IgnoredSilently'
@@ -48,19 +52,19 @@ for kind in fast models real; do
   declare -n packages=$kind
   [ ${#packages[@]} -gt 0 ] || continue
   case $kind in
-    fast) environment=() arguments=("${race[@]}" -skip "$proofs") ;;
+    fast) atonce=2 environment=() arguments=("${race[@]}" -skip "$proofs") ;;
     models)
       # As hack/tools/prove: they allocate much and keep little.
-      environment=(GOGC=400 CGO_ENABLED=0 KUBEBUILDER_ASSETS=/none) arguments=(-trimpath -buildvcs=false -run "$proofs") ;;
-    # go test knows only the sources of the module e2e, and not those of the programs that its tests build: it would answer from its
-    # cache though a program has changed.
-    real) environment=() arguments=("${race[@]}" -count=1) ;;
+      atonce=2 environment=(GOGC=400 CGO_ENABLED=0 KUBEBUILDER_ASSETS=/none) arguments=(-trimpath -buildvcs=false -run "$proofs") ;;
+    # They wait more than they compute. go test knows only the sources of the module e2e, and not those of the programs that its tests
+    # build: it would answer from its cache though a program has changed.
+    real) atonce=3 environment=() arguments=("${race[@]}" -count=1) ;;
   esac
   events+=("bin/test-$kind.json")
   # shellcheck disable=SC2086 # TEST_ARGS holds several arguments
   env "${environment[@]}" bin/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary=skipped \
-    --jsonfile "bin/test-$kind.json" --junitfile "bin/junit-$kind.xml" -- "${flags[@]}" "${arguments[@]}" ${TEST_ARGS:-} \
-    "${packages[@]}" || status=1
+    --jsonfile "bin/test-$kind.json" --junitfile "bin/junit-$kind.xml" -- "${flags[@]}" -p "${TEST_P:-$atonce}" \
+    "${arguments[@]}" ${TEST_ARGS:-} "${packages[@]}" || status=1
 done
 
 cat "${events[@]}" >bin/test.json
