@@ -191,12 +191,16 @@ build_nodes() {
 # The Java modules that Kafka and the JMX exporter need. Without java.desktop, which java.se includes, Kafka's storage tool does not start.
 java_modules=java.se,jdk.crypto.ec,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsupported,jdk.zipfs
 java_modules+=,jdk.jcmd,jdk.net,jdk.security.auth,jdk.security.jgss,jdk.naming.dns
+# Only the first compiler, as in kafka/kafkatest/realkafka, unless the command line says otherwise: a node of tests runs for minutes, and
+# needs two thirds of the processor time to start.
+java_options=-XX:TieredStopAtLevel=1
 
 # build_images FOLDER: reads $nodes, $kafka and $previous, the folders of these assets.
 build_images() {
   local out=$1
   for_this_machine
-  jlink --strip-java-debug-attributes --no-header-files --no-man-pages --output "$out/jre" --add-modules $java_modules
+  jlink --strip-java-debug-attributes --no-header-files --no-man-pages --add-options $java_options --output "$out/jre" \
+    --add-modules $java_modules
   cd "$here/../e2e"
   go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$out/tools/" ./realnodes/internal/cmd/{images,pause}
   "$out/tools/images" -out "$out" -nodes "$nodes" -pause "$out/tools/pause" \
@@ -264,7 +268,8 @@ case ${1:-} in
     mapfile -t sources < <(
       find "$here"/../e2e/realnodes/{image,internal/stock,internal/cmd/images,internal/cmd/pause} -name '*.go' ! -name '*_test.go' | sort
     )
-    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous" $java_modules; jlink --version) "${sources[@]}")" build_images ;;
+    java=$(printf '%s\n' $java_modules $java_options; jlink --version)
+    once images "$(stamp <(printf '%s\n' "$nodes" "$kafka" "$previous" "$java") "${sources[@]}")" build_images ;;
   exporter)
     need_java
     once exporter "$(stamp "$here/jmx-exporter/pom.xml")" fetch_exporter ;;
