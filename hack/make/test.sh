@@ -21,7 +21,7 @@ hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh
 
 # Each set of flags compiles Kubernetes' libraries again. There are two: one with the race detector, and that of the programs which the
 # tests on real parts build.
-flags=(-timeout 40m) race=()
+flags=(-timeout 40m -vet=off) race=() # lint.sh vets
 if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
   race=(-race)
 else
@@ -44,7 +44,7 @@ models=()
 if [ ${#fast[@]} -gt 0 ]; then
   files=$(go list -f '{{range .TestGoFiles}}{{$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$.Dir}}/{{.}} {{end}}' "${fast[@]}") || exit 1
   # shellcheck disable=SC2034 # the loop below uses it by its name
-  mapfile -t models < <(xargs grep -lE "^func (Test[A-Za-z0-9]*)?($proofs)" <<<"$files" | xargs -r -n 1 dirname | sort -u)
+  mapfile -t models < <(xargs -r grep -lE "^func (Test[A-Za-z0-9]*)?($proofs)" <<<"$files" | xargs -r -n 1 dirname | sort -u)
 fi
 status=0 events=()
 rm -f bin/test*.json bin/junit*.xml
