@@ -111,6 +111,38 @@ func TestNodesExistThoughTheirStrimziPodSetIsLost(t *testing.T) {
 	}
 }
 
+// The version that runs counts, not the list of who runs: nodes that start with an older one could not read their metadata.
+func TestAVersionIsNotLoweredBelowTheMetadataOfUnlistedNodes(t *testing.T) {
+	for name, ready := range map[string]bool{"the Kafka was ready": true, "the Kafka was never ready": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.r.Settings.KafkaImages = map[string]string{"4.2.0": "kafka:4.2.0", "4.3.1": "kafka:4.3.1"}
+			w.brokers.metadata = kafkaMetadata(t, "4.3")
+			w.create(newKafka(), nodePool("a", 3, v1.RoleController, v1.RoleBroker))
+			w.reconcile()
+			if ready {
+				w.kubelet("a")
+				w.reconcile()
+			}
+			w.loseSet("a", "deleted")
+			asks := func(version string) {
+				w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = version })
+				w.reconcile()
+			}
+			asks("4.2.0")
+			w.Expect(w.ready().Message).To(ContainSubstring("The current metadata version (4.3-IV0) has to be lower"))
+			w.brokers.err = errors.New("no broker answers")
+			asks("4.2.0")
+			w.Expect(w.ready().Message).To(ContainSubstring("The current metadata version is unknown"))
+			asks("4.3.1")
+			for _, pod := range w.pods("a") {
+				w.Expect(pod.Annotations).To(HaveKeyWithValue(v1.AnnotationKafkaVersion, "4.3.1"))
+			}
+			w.Expect(w.podNames("a")).To(HaveLen(3))
+		})
+	}
+}
+
 // keepsClaims checks that a pool has so many PersistentVolumeClaims, and none of them is being deleted.
 func (w *world) keepsClaims(pool string, n int) {
 	w.t.Helper()

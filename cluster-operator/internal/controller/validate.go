@@ -1,11 +1,13 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +16,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
 )
 
@@ -99,17 +102,19 @@ func (p *pass) placed() map[string]string {
 	return at
 }
 
-// running returns which versions run. Kafka is asked for its metadata version only if the version of Kafka changes.
+// running returns which versions run, or ran before nodes lost their StrimziPodSet. Kafka is asked for its metadata version only if the
+// version of Kafka changes.
 func (p *pass) running(ctx context.Context) *validate.Running {
-	if len(p.listed) == 0 {
+	if len(p.listed) == 0 && len(p.unlisted) == 0 {
 		return nil
 	}
 	r := &validate.Running{MetadataVersion: p.kafka.Status.KafkaMetadataVersion}
 	for _, l := range p.listed {
-		switch v := l.Pod.Annotations[v1.AnnotationKafkaVersion]; {
-		case v == "":
-			r.Unannotated = true
-		case !slices.Contains(r.Versions, v):
+		r.Versions = append(r.Versions, l.Pod.Annotations[v1.AnnotationKafkaVersion])
+	}
+	r.Unannotated = slices.Contains(r.Versions, "")
+	for _, n := range p.unlisted { // they start again with the metadata that they have
+		if v := p.lastVersion(n); v != "" {
 			r.Versions = append(r.Versions, v)
 		}
 	}
@@ -128,6 +133,19 @@ func (p *pass) running(ctx context.Context) *validate.Running {
 		}
 	}
 	return r
+}
+
+// lastVersion returns the version of Kafka of a node that no StrimziPodSet lists, "" if nothing tells. Before the Kafka was ready for the
+// first time, only the metadata version that its storage was formatted with may be left.
+func (p *pass) lastVersion(n topology.Node) string {
+	if pod := p.pod(n); pod != nil && pod.Annotations[v1.AnnotationKafkaVersion] != "" {
+		return pod.Annotations[v1.AnnotationKafkaVersion]
+	}
+	formatted := ""
+	if config := p.config(n); config != nil {
+		formatted, _, _ = strings.Cut(config.Data["metadata.version"], "-IV")
+	}
+	return cmp.Or(p.kafka.Status.KafkaVersion, formatted)
 }
 
 // nodeMayServe reports whether a node may serve clients, though it does not answer the operator.
