@@ -422,9 +422,6 @@ func (h *history) judgeClaimGoes(s *apiServer, claim facts.Key) {
 func (h *history) judgeVersions(set *core.StrimziPodSet) {
 	h.t.Helper()
 	pods := h.podsOf(set)
-	if h.unlisted {
-		return // all StrimziPodSets were lost: Kafka refuses to start with an older version, until the user corrects it
-	}
 	if !h.formatted && len(pods) > 0 {
 		h.formatted, h.brokers.metadata = true, metadataOf[pods[0].Annotations[v1.AnnotationKafkaVersion]]
 	}
@@ -433,17 +430,6 @@ func (h *history) judgeVersions(set *core.StrimziPodSet) {
 			h.failf("pod %s is to run Kafka %s, with metadata version %s", pod.Name, version, h.brokers.metadata)
 		}
 	}
-}
-
-// listsNodes reports whether another StrimziPodSet of the Kafka lists nodes.
-func (h *history) listsNodes(s *apiServer, except facts.Key) bool {
-	for key, o := range s.objects {
-		set, is := o.object().(*core.StrimziPodSet)
-		if is && key != except && h.foreign[s][key] == nil && len(set.Spec.Pods) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // wantedMetadata returns the metadata version in a Kafka's specification; without one, the newest of the Kafka version in its status.

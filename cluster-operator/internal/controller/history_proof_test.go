@@ -19,10 +19,14 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/randomtest"
 )
 
-// TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many.
+// TestRandomHistoriesOfKafkas plays a few histories; PROVE=full plays many. In half of them, the operator sees several edits at once.
 func TestRandomHistoriesOfKafkas(t *testing.T) {
 	proveHistories(t, "random histories of Kafkas", 6, 20_000, 50,
-		func(t *testing.T, seed int64, steps int) { newHistory(t, seed).play(steps) })
+		func(t *testing.T, seed int64, steps int) {
+			h := newHistory(t, seed)
+			h.several = seed%2 == 0
+			h.play(steps)
+		})
 }
 
 // TestRandomHistoriesOfStretchedKafkas plays a few histories; PROVE=full plays many.

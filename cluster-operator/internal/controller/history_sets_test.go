@@ -45,7 +45,8 @@ func (h *history) namesIn(set *core.StrimziPodSet) []string {
 	return names
 }
 
-// restoreLost does what the status asks users for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes.
+// restoreLost does what the status asks users for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes,
+// and as many nodes as volumes need.
 func (h *history) restoreLost() {
 	objects := h.k8s.server.objects
 	for _, key := range sortedKeys(objects) {
@@ -53,13 +54,20 @@ func (h *history) restoreLost() {
 		if !ok || objects[facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + pool.Name}] != nil {
 			continue
 		}
+		pool = pool.DeepCopy()
+		for id, n := int32(0), int32(0); id < 20; id++ {
+			if len(h.claimsFor(h.k8s.server, fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id))) > 0 {
+				n++
+				pool.Spec.Replicas = max(pool.Spec.Replicas, n)
+			}
+		}
+		h.must(h.k8s.Update(h.t.Context(), pool))
 		for id := range int32(20) { // the status lists no nodes if the pool was made again while the Kafka was paused
 			pod := fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)
 			config, ok := objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
 			if !ok {
 				continue
 			}
-			pool = pool.DeepCopy()
 			pool.Spec.Storage = h.storageIn(config)
 			h.must(h.k8s.Update(h.t.Context(), pool))
 			break

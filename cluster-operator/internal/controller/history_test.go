@@ -86,8 +86,8 @@ type history struct {
 	wishes  map[types.UID]bool
 	// hibernates reports whether users also hibernate the Kafka.
 	hibernates bool
-	// unlisted is true from when a node was created while no StrimziPodSet listed one: only volumes know the metadata version then.
-	unlisted bool
+	// several has the operator see several edits at once.
+	several bool
 	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
 	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
@@ -319,7 +319,6 @@ func (h *history) judge(s *apiServer, key facts.Key, before, after client.Object
 		h.judgeKafka(s, kafka)
 	}
 	if set, ok := after.(*core.StrimziPodSet); ok && h.judgeMore == nil {
-		h.unlisted = h.formatted && (h.unlisted || before == nil && !h.listsNodes(s, key))
 		h.judgeVersions(set)
 	}
 	h.judgePairs(s, key, after)
@@ -478,6 +477,17 @@ func (h *history) carryOut(edit int, name string) string {
 	return "nothing"
 }
 
+// either carries out an edit of the Kafka, or one of its nodes.
+func (h *history) either() string {
+	if h.hibernates && h.rand.Intn(6) == 0 {
+		return h.hibernation()
+	}
+	if h.rand.Intn(2) == 0 {
+		return h.edit()
+	}
+	return h.editNodes()
+}
+
 // upgradeOperator gives the operator the images of another version.
 func (h *history) upgradeOperator() string {
 	build := h.rand.Intn(3)
@@ -575,12 +585,9 @@ func (h *history) play(steps int) {
 	h.r.Settings.KafkaImages = map[string]string{"4.2.0": "kafka:4.2.0", "4.3.1": "kafka:4.3.1"}
 	h.brokers.moving = h.judgeMetadata
 	for h.step = range steps {
-		if h.hibernates && h.rand.Intn(6) == 0 {
-			h.told = append(h.told, h.hibernation())
-		} else if h.rand.Intn(2) == 0 {
-			h.told = append(h.told, h.edit())
-		} else {
-			h.told = append(h.told, h.editNodes())
+		h.told = append(h.told, h.either())
+		for h.several && h.rand.Intn(3) > 0 {
+			h.told = append(h.told, h.either())
 		}
 		h.now = h.now.Add(time.Minute)
 		h.reconcile(h.rand.Intn(2) == 0)
