@@ -23,6 +23,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -330,4 +332,15 @@ func (k *cluster) loseVolume(pool string, brokers []int32, without string) {
 		g.Expect(configs[kafka.BrokerResource(brokers[0])].Entries["cordoned.log.dirs"].Value).To(BeEmpty())
 	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
 	k.ready()
+}
+
+// losePod kills a pod, waits until it is ready again, and returns its name. before are the ready pods.
+func (k *cluster) losePod(before map[string]types.UID) string {
+	GinkgoHelper()
+	victim := slices.Sorted(maps.Keys(before))[1]
+	Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: victim}},
+		client.GracePeriodSeconds(0))).To(Succeed())
+	Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).To(HaveKeyWithValue(victim, Not(Equal(before[victim])))) }).
+		Should(Succeed(), func() string { return said(k.namespace) })
+	return victim
 }

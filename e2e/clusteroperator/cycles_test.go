@@ -29,7 +29,7 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 
 	BeforeAll(func() {
 		createNamespace(k.namespace)
-		report("from apply to Ready", k.apply())
+		whileKilled(func() { report("from apply to Ready", k.apply()) })
 		k.createTopic("kept")
 		kept = k.write("kept", 500, func() {})
 	})
@@ -63,6 +63,8 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 			k.runs("4.3.1", "4.3-IV0")
 		})
 	})
+
+	It("makes a killed pod again", func() { k.through("a killed pod", func() { k.losePod(k.readyPods(Default)) }) })
 
 	It("gets two brokers more, and gives them back", func() {
 		k.through("3 brokers, 5 brokers, 3 brokers", func() { k.joinAndLeave("brokers", []int32{0, 1, 2}, []int32{3, 4}) })
@@ -128,9 +130,11 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 
 	It("has its records again when it is deleted and applied again", func() {
 		volumes, id := k.volumes(), k.object(Default).Status.ClusterID
-		kubectl("delete", "-n", k.namespace, "-f", k.path())
-		Eventually(func(g Gomega) { g.Expect(k.pods(g)).To(BeEmpty()) }).Should(Succeed(), func() string { return said(k.namespace) })
-		report("from applying again to Ready", k.apply())
+		whileKilled(func() {
+			kubectl("delete", "-n", k.namespace, "-f", k.path())
+			Eventually(func(g Gomega) { g.Expect(k.pods(g)).To(BeEmpty()) }).Should(Succeed(), func() string { return said(k.namespace) })
+			report("from applying again to Ready", k.apply())
+		})
 		kept := k.volumes()
 		for id := range 3 { // an earlier cycle removed volume 1 of the brokers, and the manifest adds it again
 			name := fmt.Sprintf("data-1-%s-brokers-%d", k.name, id)

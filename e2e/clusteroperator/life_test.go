@@ -4,15 +4,12 @@ package clusteroperator
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -76,12 +73,8 @@ var _ = Describe("a Kafka of three nodes", Ordered, func() {
 		Eventually(func(g Gomega) {
 			g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, HavePrefix("False")))
 		}).Should(Succeed())
-		victim := slices.Sorted(maps.Keys(before))[1]
 		began := time.Now()
-		Expect(k8s.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: k.namespace, Name: victim}},
-			client.GracePeriodSeconds(0))).To(Succeed())
-		Eventually(func(g Gomega) { g.Expect(k.readyPods(g)).To(HaveKeyWithValue(victim, Not(Equal(before[victim])))) }).Should(Succeed(),
-			func() string { return said(k.namespace) })
+		victim := k.losePod(before)
 		report("a killed pod is ready again", time.Since(began))
 		kubectl("patch", "kafka", k.name, "-n", k.namespace, "--type=merge", "-p", `{"spec":{"kafka":{"version":"4.2.0"}}}`)
 		k.ready()

@@ -86,6 +86,14 @@ func restless() (stop func()) {
 	}
 }
 
+// whileKilled carries out something while the operator is killed.
+func whileKilled(do func()) {
+	GinkgoHelper()
+	stop := restless()
+	defer stop()
+	do()
+}
+
 // through carries out a change of a Kafka while records are written to it and the operator is killed, and waits until the Kafka is as it
 // should be.
 func (k *cluster) through(what string, change func()) {
@@ -94,10 +102,10 @@ func (k *cluster) through(what string, change func()) {
 	k.createTopic(topic)
 	began := time.Now()
 	k.write(topic, 300, func() {
-		stop := restless()
-		defer stop()
-		change()
-		k.ready()
+		whileKilled(func() {
+			change()
+			k.ready()
+		})
 	})
 	report(what, time.Since(began))
 	admin := k.admin()
