@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -62,15 +63,30 @@ func (h *history) restoreLost() {
 			}
 		}
 		h.must(h.k8s.Update(h.t.Context(), pool))
+		var storage v1.Storage
 		for id := range int32(20) { // the status lists no nodes if the pool was made again while the Kafka was paused
 			pod := fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)
 			config, ok := objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
-			if !ok {
+			if !ok && len(h.claimsFor(h.k8s.server, pod)) == 0 {
 				continue
 			}
-			pool.Spec.Storage = h.storageIn(config)
+			if !ok { // its volumes tell
+				config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: pod}, Data: map[string]string{"server.config": "broken"}}
+			}
+			has := h.storageIn(config)
+			if storage.Type == "" {
+				storage = has
+				continue
+			}
+			for _, v := range has.Volumes { // some nodes may not have got, or lost, one yet
+				if !slices.ContainsFunc(storage.Volumes, func(other v1.StorageVolume) bool { return *other.ID == *v.ID }) {
+					storage.Volumes = append(storage.Volumes, v)
+				}
+			}
+		}
+		if storage.Type != "" {
+			pool.Spec.Storage = storage
 			h.must(h.k8s.Update(h.t.Context(), pool))
-			break
 		}
 	}
 }
@@ -107,9 +123,13 @@ func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
 }
 
 // judgeLostNode checks that a node whose set was lost holds no replicas when its ConfigMap or its Secret, in case an accident hit one, is
-// deleted: it leaves with it, whether its set is written again or not, and another node may get its id.
-func (h *history) judgeLostNode(pod string) {
+// deleted: it leaves with it, whether its set is written again or not, and another node may get its id. One that has neither a pod nor a
+// volume lost its data before.
+func (h *history) judgeLostNode(s *apiServer, pod string) {
 	h.t.Helper()
+	if s.objects[facts.Key{Kind: "Pod", Name: pod}] == nil && len(h.claimsFor(s, pod)) == 0 {
+		return
+	}
 	for _, set := range h.lost {
 		if i := slices.Index(h.namesIn(set), pod); i >= 0 {
 			id, _ := core.NodeID(pod)
@@ -124,7 +144,7 @@ func (h *history) judgeLostNode(pod string) {
 func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.Object) {
 	h.t.Helper()
 	if (key.Kind == "ConfigMap" || key.Kind == "Secret") && after == nil {
-		h.judgeLostNode(key.Name)
+		h.judgeLostNode(s, key.Name)
 	}
 	lost := h.lost[key.Name]
 	if key.Kind != "StrimziPodSet" || lost == nil {

@@ -34,7 +34,9 @@ type volumesHistory struct {
 // with its data. PROVE=full plays many histories.
 func TestRandomHistoriesOfVolumes(t *testing.T) {
 	proveHistories(t, "random histories of volumes", 4, 2000, 40, func(t *testing.T, seed int64, steps int) {
-		newVolumesHistory(t, seed).play(steps)
+		h := newVolumesHistory(t, seed)
+		h.several = seed%2 == 0
+		h.play(steps)
 	})
 }
 
@@ -89,6 +91,9 @@ func (h *volumesHistory) play(steps int) {
 	h.begin(jbod(0, 1), 3)
 	for h.step = range steps {
 		h.told = append(h.told, h.mishap())
+		for h.several && h.rand.Intn(3) > 0 {
+			h.told = append(h.told, h.mishap())
+		}
 		h.now = h.now.Add(time.Minute)
 		h.passOver("my-cluster")
 		h.passOver("my-cluster")
@@ -132,8 +137,10 @@ func (h *volumesHistory) mishap() string {
 	}
 	switch h.rand.Intn(9) {
 	case 0, 1:
-		names := claims(pod)
-		return h.deleteClaim(names[h.rand.Intn(len(names))])
+		if names := claims(pod); len(names) > 0 {
+			return h.deleteClaim(names[h.rand.Intn(len(names))])
+		}
+		return "nothing"
 	case 2:
 		return h.putOnHold(sets[h.rand.Intn(len(sets))].Name, h.one("false", "", "ann", "none"))
 	case 3, 4:
