@@ -76,6 +76,9 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 	for _, where := range a.hosted[at] {
 		t := &a.topics[where.topic]
 		p := &t.Partitions[where.partition]
+		if p.failed(id) {
+			continue
+		}
 		minISR, known := t.MinISR.Get()
 		if !known {
 			return fmt.Sprintf("the min.insync.replicas of topic %s is unknown: %s", t.Name, t.MinISR.Why())
@@ -83,8 +86,9 @@ func (a *availability) shortage(id NodeID, down nodeSet) string {
 		two, n := outcomes(p)
 		for _, o := range two[:n] {
 			if left, required := o.left(gone), o.required(minISR); left < required {
-				return fmt.Sprintf("partition %s-%d would have %s in sync without %s, and needs %d (%s, min.insync.replicas %d)%s",
-					t.Name, p.Index, amount(left, "replica"), list(gone.among(p.Replicas)), required, amount(len(o.replicas), "replica"), minISR, o.when)
+				return fmt.Sprintf("partition %s-%d would have %s in sync without %s, and needs %d (%s, min.insync.replicas %d)%s%s",
+					t.Name, p.Index, amount(left, "replica"), list(gone.among(p.Replicas)), required, amount(len(o.replicas), "replica"), minISR, o.when,
+					p.remedy())
 			}
 		}
 	}
@@ -103,6 +107,9 @@ func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 	for _, where := range a.risky[at] {
 		t := &a.topics[where.topic]
 		p := &t.Partitions[where.partition]
+		if p.failed(id) {
+			continue
+		}
 		risk := RiskUnwritable
 		if len(p.Replicas) == 1 {
 			risk = RiskOffline
@@ -114,6 +121,20 @@ func (a *availability) risks(id NodeID, down nodeSet) map[Risk]string {
 		}
 	}
 	return risks
+}
+
+// failed reports whether a log directory of the broker has failed with its replica, so that no client loses the partition with the broker:
+// it neither leads the partition nor is in sync with a leader.
+func (p *Partition) failed(id NodeID) bool {
+	return slices.Contains(p.Offline, id) && (p.Leader < 0 || !slices.Contains(p.ISR, id))
+}
+
+// remedy says how replicas in failed log directories come back; empty if there are none.
+func (p *Partition) remedy() string {
+	if len(p.Offline) == 0 {
+		return ""
+	}
+	return "; only a restart brings back the replicas in failed log directories of " + list(p.Offline)
 }
 
 // behind returns how many replicas of the broker are not in sync. Those that a reassignment adds do not count: they were not in sync before

@@ -31,6 +31,15 @@ func TestAvailability(t *testing.T) {
 	}
 	shrinking := topicOf("t", 2, ids(1, 2, 3, 4), ids(1, 2, 3))
 	shrinking.Partitions[0].Removing = ids(1, 2)
+	failed := func(isr, offline []roller.NodeID) roller.Topic {
+		topic := topicOf("t", 2, ids(1, 2, 3), isr)
+		topic.Partitions[0].Leader, topic.Partitions[0].Offline = -1, offline
+		return topic
+	}
+	moved := failed(ids(2), ids(1)) // another replica leads
+	moved.Partitions[0].Leader = 2
+	stale := failed(ids(1), ids(1)) // it leads all the same
+	stale.Partitions[0].Leader = 1
 	unknownMin := topicOf("t", 0, ids(1, 2), ids(1, 2))
 	unknownMin.MinISR = roller.Unknown[int]("DescribeConfigs timed out")
 	for _, c := range []struct {
@@ -61,6 +70,12 @@ func TestAvailability(t *testing.T) {
 		{"no leader, the sole member", topicOf("t", 1, ids(1, 2), ids(1)), 1, nil, "needs 1"},
 		{"no leader, another replica", topicOf("t", 1, ids(1, 2), ids(1)), 2, nil, ""},
 		{"nobody is in sync", topicOf("t", 1, ids(1, 2), nil), 2, nil, "needs 1"},
+		{"the last in sync, in a failed log directory", failed(ids(1), ids(1)), 1, nil, ""},
+		{"not in sync, in a failed log directory", failed(ids(1), ids(1, 2)), 2, nil, ""},
+		{"not in sync, in a failed log directory, and another one leads", moved, 1, nil, ""},
+		{"beside the last in sync, in a failed log directory", failed(ids(1), ids(1, 2)), 3, nil, "would have 1 replica in sync without node 3, " +
+			"and needs 2 (3 replicas, min.insync.replicas 2); only a restart brings back the replicas in failed log directories of nodes 1 and 2"},
+		{"a leader, and its log directory should have failed", stale, 1, nil, "needs 2"},
 		{"min ISR is not known", unknownMin, 1, nil, "the min.insync.replicas of topic t is unknown: DescribeConfigs timed out"},
 		{"with another one down", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), "would have 1 replica in sync without nodes 1 and 2"},
 		{"with one down that has no replica", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(9), ""},
@@ -102,6 +117,9 @@ func TestRisksThatTheAvailabilityRuleAllows(t *testing.T) {
 	g.Expect(a.Risks(1, nil)).To(Equal(map[roller.Risk]string{roller.RiskOffline: "single-0", roller.RiskUnwritable: "strict-0"}))
 	g.Expect(a.Risks(2, nil)).To(Equal(map[roller.Risk]string{roller.RiskUnwritable: "strict-0"}))
 	g.Expect(a.Risks(3, nil)).To(BeEmpty())
+	failed := topicOf("single", 1, ids(1), ids(1))
+	failed.Partitions[0].Leader, failed.Partitions[0].Offline = -1, ids(1)
+	g.Expect(roller.NewAvailability(roller.Known([]roller.Topic{failed})).Risks(1, nil)).To(BeEmpty())
 }
 
 func TestBrokerIDsOfAnySize(t *testing.T) {
@@ -114,6 +132,31 @@ func TestBrokerIDsOfAnySize(t *testing.T) {
 	behind, _ := a.Behind(5)
 	g.Expect(behind).To(Equal(1))
 	g.Expect(a.LeaderShare(1 << 30)).To(Equal(0.5))
+}
+
+// A log directory that failed comes back only with a restart of its broker, also if it has the last replicas in sync.
+func TestBrokersWithFailedLogDirectories(t *testing.T) {
+	for _, most := range []int{1, 3} {
+		sc := newScene(t).with(broker, 0, 1, 2)
+		sc.policy.MaxUnavailable = most
+		topic := topicOf("t", 2, ids(0, 1, 2), ids(1))
+		topic.Partitions[0].Leader, topic.Partitions[0].Offline = -1, ids(1)
+		sc.topics(topic)
+		sc.after = func(*roller.Node) { sc.topics(topicOf("t", 2, ids(0, 1, 2), ids(0, 1, 2))) }
+		sc.Expect(sc.roll()).To(ConsistOf(ids(0, 1, 2)))
+		sc.Expect(sc.restarts[0]).To(Equal(roller.NodeID(1)))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	}
+}
+
+// Nor does it wait for other Kubernetes clusters, whose replicas can only come back after it.
+func TestAFailedLogDirectoryIsNotExposed(t *testing.T) {
+	sc := newScene(t).with(broker, 0).beside(1, 2)
+	sc.node(1).Place, sc.node(2).Place = "east", "west"
+	topic := topicOf("t", 1, ids(0, 1, 2), ids(0))
+	topic.Partitions[0].Leader, topic.Partitions[0].Offline = -1, ids(0)
+	sc.topics(topic)
+	sc.Expect(sc.roll()).To(Equal(ids(0)))
 }
 
 // Topics that the roller may not describe may need the broker.

@@ -47,7 +47,7 @@ func (l *ledger) shutBy(p *Partition, inSync []NodeID, spare int16) {
 		return
 	}
 	for _, id := range p.Replicas {
-		if spare < 0 || slices.Contains(inSync, id) {
+		if (spare < 0 || slices.Contains(inSync, id)) && !p.failed(id) {
 			l.shut[l.a.ids.of(id)]++
 		}
 	}
@@ -77,7 +77,7 @@ func (l *ledger) add(id NodeID) {
 func (l *ledger) shrunk(p *Partition, inSync []NodeID, spare int16) {
 	for _, id := range p.Replicas {
 		member := slices.Contains(inSync, id)
-		if spare == 0 && member || spare == -1 && !member {
+		if (spare == 0 && member || spare == -1 && !member) && !p.failed(id) {
 			l.shut[l.a.ids.of(id)]++
 		}
 	}

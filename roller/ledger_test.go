@@ -49,11 +49,14 @@ func randomTopics(random *rand.Rand, n int) []Topic {
 		if random.IntN(20) == 0 {
 			topic.MinISR = Unknown[int]("no")
 		}
-		var p Partition
+		p := Partition{Leader: NodeID(random.IntN(n) - 1)}
 		for i, id := range random.Perm(n)[:1+random.IntN(5)] {
 			p.Replicas = append(p.Replicas, NodeID(id))
 			if random.IntN(5) > 0 {
 				p.ISR = append(p.ISR, NodeID(id))
+			}
+			if random.IntN(6) == 0 {
+				p.Offline = append(p.Offline, NodeID(id))
 			}
 			switch {
 			case i > 0 && random.IntN(8) == 0:

@@ -181,7 +181,7 @@ func (l *losses) eachOfPartitions(a *Assessment, partitions []partitionRef, gone
 		t := &l.r.avail.topics[where.topic]
 		p := &t.Partitions[where.partition]
 		minISR, known := t.MinISR.Get()
-		if !known {
+		if !known || p.failed(a.Node) {
 			continue
 		}
 		two, n := outcomes(p)

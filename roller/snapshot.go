@@ -163,6 +163,8 @@ type Partition struct {
 	ISR      []NodeID `json:"isr"`
 	Adding   []NodeID `json:"adding,omitempty"`
 	Removing []NodeID `json:"removing,omitempty"`
+	// Offline are the replicas in failed log directories of brokers that are in service. They come back only with a restart.
+	Offline []NodeID `json:"offline,omitempty"`
 }
 
 // Quorum is the metadata quorum as reported by its leader, or by the node that was asked.

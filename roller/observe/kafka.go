@@ -90,6 +90,18 @@ func (f *KafkaFacts) inherit(brokers []roller.NodeID) {
 	}
 }
 
+// failed leaves the replicas in failed log directories: Kafka also lists those of brokers that are out of service as offline.
+func (f *KafkaFacts) failed() {
+	registered := f.Brokers.Or(nil)
+	topics := f.Topics.Or(nil)
+	for t := range topics {
+		for p := range topics[t].Partitions {
+			x := &topics[t].Partitions[p]
+			x.Offline = slices.DeleteFunc(x.Offline, func(id roller.NodeID) bool { b, is := registered[id]; return !is || b.Fenced })
+		}
+	}
+}
+
 // rack returns the rack of a broker; empty if it has none or is no broker.
 func (f *KafkaFacts) rack(id roller.NodeID) string {
 	if b, registered := f.Brokers.Or(nil)[id]; registered {
@@ -173,6 +185,7 @@ func (k *Kafka) read(ctx context.Context, brokers, controllers []roller.NodeID, 
 		facts.Recalled[id] = true
 	}
 	facts.inherit(brokers)
+	facts.failed()
 	return facts
 }
 
@@ -264,6 +277,9 @@ func topicOf(t *kafka.Topic, minISR roller.Fact[int], moves map[kafka.TopicParti
 	for i, p := range t.Partitions {
 		topic.Partitions[i] = roller.Partition{Index: p.Index, Leader: roller.NodeID(p.Leader), Replicas: nodeIDs(p.Replicas),
 			ISR: nodeIDs(p.ISR)}
+		if len(p.Offline) > 0 {
+			topic.Partitions[i].Offline = nodeIDs(p.Offline)
+		}
 		if move, ongoing := moves[kafka.TopicPartition{Topic: t.Name, Partition: p.Index}]; ongoing {
 			// A former or future replica does not count.
 			topic.Partitions[i].Adding = among(nodeIDs(move.Adding), topic.Partitions[i].Replicas)

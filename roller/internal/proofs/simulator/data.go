@@ -119,7 +119,7 @@ func (w *world) choose(p *partition) {
 	was := p.Leader
 	p.Leader = -1
 	for _, id := range p.Replicas {
-		if n := w.byID[id]; slices.Contains(p.ISR, id) && n.up && n.fenceAt.IsZero() {
+		if n := w.byID[id]; slices.Contains(p.ISR, id) && n.up && n.fenceAt.IsZero() && !slices.Contains(p.Offline, id) {
 			p.Leader = id
 			break
 		}
@@ -138,7 +138,8 @@ func (w *world) electPreferred(a roller.Action) {
 	}
 	for _, p := range w.byID[a.Node].hosted {
 		first := p.Replicas[0]
-		if n := w.byID[first]; slices.Contains(a.Partitions[p.topic.name], p.Index) && slices.Contains(p.ISR, first) && n.up && !n.fenced {
+		leads := slices.Contains(p.ISR, first) && !slices.Contains(p.Offline, first)
+		if n := w.byID[first]; slices.Contains(a.Partitions[p.topic.name], p.Index) && leads && n.up && !n.fenced {
 			p.Leader = first
 		}
 	}
@@ -170,13 +171,50 @@ func (w *world) follow(n *node) {
 }
 
 // spoils reports whether a failed disk keeps the broker's replica of a partition out of sync.
-func (n *node) spoils(p *partition) bool { return p == n.dead || p == n.wavering }
+func (n *node) spoils(p *partition) bool {
+	return p == n.dead || p == n.wavering || slices.Contains(p.Offline, n.ID)
+}
+
+// fail lets the log directory of some partitions of a broker fail, until the broker restarts. Their replicas leave the ISRs, unless they
+// are the last members: then the partitions have no leader.
+func (w *world) fail(n *node, some func(i int) bool) {
+	for i, p := range n.hosted {
+		if !some(i) || slices.Contains(p.Offline, n.ID) {
+			continue
+		}
+		p.hurt, p.Offline = true, append(slices.Clone(p.Offline), n.ID)
+		if len(p.ISR) > 1 {
+			p.ISR = without(p.ISR, n.ID)
+		}
+		if p.Leader == n.ID {
+			w.choose(p)
+		}
+	}
+	w.tell("a log directory of broker %d fails", n.ID)
+}
+
+// repair brings the failed log directories of a broker back, as a restart does.
+func (n *node) repair() {
+	for _, p := range n.hosted {
+		p.Offline = without(p.Offline, n.ID)
+	}
+}
+
+// failed reports whether a log directory of the broker has failed.
+func (n *node) failed() bool {
+	return slices.ContainsFunc(n.hosted, func(p *partition) bool { return slices.Contains(p.Offline, n.ID) })
+}
+
+// without returns the other nodes.
+func without(ids []roller.NodeID, id roller.NodeID) []roller.NodeID {
+	return slices.DeleteFunc(slices.Clone(ids), func(other roller.NodeID) bool { return other == id })
+}
 
 // flap takes the wavering replica of a broker with a failed disk out of sync, or brings it back.
 func (w *world) flap(n *node) {
 	n.flapAt = w.after(2 * time.Minute)
 	p := n.wavering
-	if !n.up || !w.governed() || p.Leader < 0 || !slices.Contains(p.Replicas, n.ID) {
+	if !n.up || !w.governed() || p.Leader < 0 || !slices.Contains(p.Replicas, n.ID) || slices.Contains(p.Offline, n.ID) {
 		return
 	}
 	w.hurt(n)
@@ -249,7 +287,7 @@ func (w *world) leave(p *partition, these []roller.NodeID) {
 		n := w.byID[id]
 		n.hosted = slices.DeleteFunc(n.hosted, func(o *partition) bool { return o == p })
 	}
-	p.Replicas, p.ISR = stay(p.Replicas), stay(p.ISR)
+	p.Replicas, p.ISR, p.Offline = stay(p.Replicas), stay(p.ISR), stay(p.Offline)
 	p.Adding, p.Removing = nil, nil
 	if !slices.Contains(p.Replicas, p.Leader) {
 		w.choose(p)

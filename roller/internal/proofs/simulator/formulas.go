@@ -17,7 +17,7 @@ import (
 func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]bool) string {
 	for _, t := range topics {
 		for _, p := range t.Partitions {
-			if !slices.Contains(p.Replicas, id) {
+			if !slices.Contains(p.Replicas, id) || lost(p, id) {
 				continue
 			}
 			for _, end := range ends(p) {
@@ -43,6 +43,13 @@ func KeepsData(topics []roller.Topic, id roller.NodeID, down map[roller.NodeID]b
 		}
 	}
 	return ""
+}
+
+// lost reports whether a node's log directory with a replica has failed, so that its restart takes nothing from clients: another node leads
+// the partition without it, or nobody does.
+func lost(p roller.Partition, id roller.NodeID) bool {
+	led := p.Leader >= 0 && slices.Contains(p.ISR, id)
+	return slices.Contains(p.Offline, id) && !led
 }
 
 // ends returns the possible outcomes of a partition: itself, or, during a reassignment, the partition after its cancellation and after its
@@ -151,7 +158,7 @@ func outages(topics []roller.Topic, quorum roller.Fact[roller.Quorum], id roller
 	out := map[string]bool{}
 	for _, t := range topics {
 		for _, p := range t.Partitions {
-			if !slices.Contains(p.Replicas, id) {
+			if !slices.Contains(p.Replicas, id) || lost(p, id) {
 				continue
 			}
 			for i, end := range ends(p) {

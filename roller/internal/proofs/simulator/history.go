@@ -93,6 +93,7 @@ func stepKinds() []stepKind {
 		{"doom", 0, (*run).dooms},
 		{"kill", 0, (*run).kills},
 		{"flap", 0, (*run).flaps},
+		{"offline", 0, (*run).offlines},
 	}
 }
 

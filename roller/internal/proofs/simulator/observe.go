@@ -254,6 +254,7 @@ func (w *world) observeTopics(b blind) roller.Fact[[]roller.Topic] {
 		for _, p := range t.partitions {
 			q := p.Partition
 			q.Replicas, q.ISR = slices.Clone(q.Replicas), slices.Clone(q.ISR)
+			q.Offline = slices.DeleteFunc(slices.Clone(q.Offline), func(id roller.NodeID) bool { return w.byID[id].fenced })
 			seen.Partitions = append(seen.Partitions, q)
 		}
 		topics = append(topics, seen)

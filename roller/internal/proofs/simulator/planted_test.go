@@ -131,6 +131,18 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"a failed log directory is in sync", []string{"termination"}, with(func(s *roller.Snapshot) {
+		topics := slices.Clone(s.Topics.Or(nil))
+		for t := range topics {
+			topics[t].Partitions = slices.Clone(topics[t].Partitions)
+			for p := range topics[t].Partitions {
+				topics[t].Partitions[p].Offline = nil
+			}
+		}
+		if s.Topics.IsKnown() {
+			s.Topics = roller.Known(topics)
+		}
+	}, nil)},
 	{"a broker that is restarted leads again", []string{"leaders: they are elected"}, with(nil, func(d *roller.Decision) {
 		if len(d.Actions) > 0 && d.Actions[0].Kind == roller.ActionRestart {
 			again := roller.Action{Kind: roller.ActionElectLeaders, Node: d.Actions[0].Node, Partitions: map[string][]int32{"t": {0}}}
@@ -501,6 +513,7 @@ var firsts = map[string]uint64{
 	"what waits for another key waits for ever":                        645,
 	"a failed node on hold is waited for":                              100,
 	"a broker that hangs leads again":                                  900,
+	"a failed log directory is in sync":                                1920,
 	"whoever answers anywhere shows that the roller reaches everybody": 800,
 	"whoever refuses the roller or is not ready has no hidden topics":  690,
 	"limits":        380,

@@ -320,7 +320,7 @@ func (r *run) heal() {
 	r.marks++
 	lost := false
 	for _, n := range w.nodes {
-		lost = lost || !n.expired.IsZero() || n.wedged
+		lost = lost || !n.expired.IsZero() || n.wedged || n.failed()
 		w.mend(n)
 	}
 	r.correct(lost)
@@ -358,9 +358,9 @@ func (w *world) mend(n *node) {
 	}
 }
 
-// serves reports whether a node serves clients, and is not abandoned.
+// serves reports whether a node serves clients from all its log directories, and is not abandoned.
 func (n *node) serves() bool {
-	return !n.abandoned && n.pod == podReady && n.process && (n.up || !n.Roles.Broker) && n.expired.IsZero() && !n.wedged
+	return !n.abandoned && n.pod == podReady && n.process && (n.up || !n.Roles.Broker) && n.expired.IsZero() && !n.wedged && !n.failed()
 }
 
 // finish waits until everything is rolled, and fails if that takes too long.

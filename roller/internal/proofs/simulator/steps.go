@@ -374,6 +374,13 @@ func (r *run) flaps(s Step) {
 	r.w.tell("a disk of broker %d will fail", n.ID)
 }
 
+// offlines lets a log directory of a broker that runs fail.
+func (r *run) offlines(s Step) {
+	if n := r.node(s); n.up && r.w.governed() {
+		r.w.fail(n, func(i int) bool { return s.Arg>>(i%8)&1 == 1 })
+	}
+}
+
 // open ends that a node refuses the roller.
 func (w *world) open(n *node) {
 	n.shut = time.Time{}

@@ -306,6 +306,7 @@ func (w *world) proceed(n *node) {
 func (w *world) start(n *node) {
 	n.pod, n.next, n.readyAt = podStarting, w.after(n.Boot), w.now
 	n.expired, n.wedged = time.Time{}, false
+	n.repair()
 	w.read(n)
 	if n.mute = n.mute && n.sticky; !n.mute {
 		n.silent = time.Time{}
