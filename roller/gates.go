@@ -242,9 +242,9 @@ func (r *round) quorum(a *Assessment) []Block {
 	switch {
 	case r.leaderless():
 		return blocked(RuleQuorum, "the metadata quorum has no leader: a broker that stops now could not come back")
-	case r.down > 0 && r.controllers-r.down < r.controllers/2+1: // the last leader may not have noticed yet
+	case r.down > 0 && r.voting-r.down < r.voting/2+1: // the last leader may not have noticed yet
 		return blocked(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back",
-			r.down, amount(r.controllers, "controller"))
+			r.down, amount(r.voting, "voter"))
 	}
 	return nil
 }

@@ -23,9 +23,9 @@ type round struct {
 	away []*Assessment
 	// chosen are the nodes chosen in this round.
 	chosen []*Assessment
-	// controllers counts the controllers, and down those of them that serve no clients. They show a lost quorum if no node answers that
-	// could report it.
-	controllers, down int
+	// controllers counts the controllers, voting those of them that vote, and down those that vote and serve no clients. They show a lost
+	// quorum before its leader does, and if no node answers that could report it.
+	controllers, voting, down int
 	// unreliableVoters are the controllers that can't be relied on, although the quorum's leader may still report them as caught up.
 	unreliableVoters []NodeID
 	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
@@ -76,9 +76,7 @@ func (r *round) countControllers() {
 			continue
 		}
 		r.controllers++
-		if a.Down || a.node.dead() {
-			r.down++
-		}
+		r.countVoter(a)
 		if a.unreliableVoter(r.s.At, r.policy) {
 			r.unreliableVoters = append(r.unreliableVoters, a.Node)
 		}
@@ -87,6 +85,17 @@ func (r *round) countControllers() {
 		if r.s.Node(v.ID) == nil {
 			r.unreliableVoters = append(r.unreliableVoters, v.ID)
 		}
+	}
+}
+
+// countVoter counts a controller that votes. Where no leader tells who votes, all controllers count.
+func (r *round) countVoter(a *Assessment) {
+	if q, known := r.s.Quorum.Get(); known && q.Leader >= 0 && !q.votes(a.Node) {
+		return
+	}
+	r.voting++
+	if a.Down || a.node.dead() {
+		r.down++
 	}
 }
 

@@ -188,6 +188,29 @@ func TestBrokersStayWhereMostControllersAreDown(t *testing.T) {
 	}
 }
 
+// Controllers that do not vote, yet or any more, are no matter of the quorum, whether they are down or not.
+func TestControllersThatDoNotVote(t *testing.T) {
+	for _, c := range []struct {
+		voters, down, restarted []roller.NodeID
+	}{
+		{ids(1), ids(2, 3), ids(0)},
+		{ids(1, 2, 3), ids(2, 3), nil},
+		{ids(1, 2, 3), ids(4, 5, 6), ids(0)},
+		{ids(1, 2, 3), ids(3, 4, 5, 6), ids(0)},
+	} {
+		sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3, 4, 5, 6).current(1, 2, 3, 4, 5, 6)
+		q := roller.Quorum{Leader: 1}
+		for _, id := range c.voters {
+			q.Voters = append(q.Voters, roller.Voter{ID: id, LastCaughtUp: 10_000})
+		}
+		sc.s.Quorum = roller.Known(q)
+		for _, id := range c.down {
+			sc.node(id).Stuck, sc.node(id).Hold = roller.Known("Unschedulable"), "ann makes room"
+		}
+		sc.Expect(sc.roll()).To(Equal(c.restarted), "voters %v, down %v", c.voters, c.down)
+	}
+}
+
 // testControllerNeverRollable, testControllerAndOneMoreNeverRollable: the active controller waits for the others, but not longer than
 // patience.
 func TestTheActiveControllerDoesNotWaitForEver(t *testing.T) {

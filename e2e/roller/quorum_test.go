@@ -47,7 +47,7 @@ func quorumSpecs(s *scene) {
 		s.outdate()
 		Expect(s.ask(blocked, "roll", "--patience=3s", brief)).
 			To(And(ContainSubstring("blocked  Hold: it is annotated with kafka-operators.io/hold: ann repairs it"),
-				ContainSubstring("blocked  Quorum: the metadata quorum is lost, because 2 of 3 controllers are down")))
+				ContainSubstring("blocked  Quorum: the metadata quorum is lost, because 2 of 3 voters are down")))
 		Expect(s.remade(uids)).To(BeEmpty())
 		for _, id := range broken {
 			annotate[corev1.Pod](s, s.pod(id), core.AnnotationHold, "")

@@ -29,6 +29,8 @@ type Node struct {
 	Place string
 	// Outdated: its pod has to be replaced.
 	Outdated bool
+	// Observes: it is a controller that does not vote.
+	Observes bool
 	// Stop and Boot are the durations of a stop and a start. Rate is how many replicas catch up per second.
 	Stop, Boot time.Duration
 	Rate       int

@@ -100,7 +100,23 @@ func stepKinds() []stepKind {
 // RandomHistory returns the history of a seed.
 func RandomHistory(seed uint64) History {
 	r := rand.New(rand.NewPCG(seed, 2)) // no secret depends on it
-	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(seed)
+	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(seed).observed(seed)
+}
+
+// observed lets controllers of one history in ten not vote, except for one.
+func (h History) observed(seed uint64) History {
+	r := rand.New(rand.NewPCG(seed, 99)) // no secret depends on it
+	if r.IntN(10) > 0 {
+		return h
+	}
+	first := true
+	for i := range h.Cluster.Nodes {
+		if n := &h.Cluster.Nodes[i]; n.Roles.Controller {
+			n.Observes = !first && r.IntN(2) == 0
+			first = false
+		}
+	}
+	return h
 }
 
 // rarely adds steps of the kinds without a weight, each kind to one history in ten. Each has its own random numbers, so that a new kind

@@ -278,9 +278,9 @@ func (w *world) observeQuorum() roller.Fact[roller.Quorum] {
 	// Only the leader describes the quorum. The other controllers answer that they do not lead.
 	silent := func(n *node) bool {
 		seen := w.seen(n)
-		return !w.accepts(n) && seen.Instance.Or("?") != "" && seen.Stuck.Or("") == ""
+		return n.Roles.Controller && !w.accepts(n) && seen.Instance.Or("?") != "" && seen.Stuck.Or("") == ""
 	}
-	if w.leader >= 0 || slices.ContainsFunc(voters, silent) {
+	if w.leader >= 0 || slices.ContainsFunc(w.nodes, silent) {
 		return roller.Unknown[roller.Quorum]("no controller that answered is the leader")
 	}
 	return roller.Known(roller.Quorum{Leader: -1})

@@ -131,6 +131,20 @@ var planted = []struct {
 			}
 		}
 	}, nil)},
+	{"every controller votes", []string{"termination", "quorum check"}, with(func(s *roller.Snapshot) {
+		q, known := s.Quorum.Get()
+		leader := slices.IndexFunc(q.Voters, func(v roller.Voter) bool { return v.ID == q.Leader })
+		if !known || leader < 0 {
+			return
+		}
+		q.Voters = slices.Clone(q.Voters)
+		for _, n := range s.Nodes {
+			if n.Roles.Controller && !slices.ContainsFunc(q.Voters, func(v roller.Voter) bool { return v.ID == n.ID }) {
+				q.Voters = append(q.Voters, roller.Voter{ID: n.ID, LastCaughtUp: q.Voters[leader].LastCaughtUp})
+			}
+		}
+		s.Quorum = roller.Known(q)
+	}, nil)},
 	{"a failed log directory is in sync", []string{"termination"}, with(func(s *roller.Snapshot) {
 		topics := slices.Clone(s.Topics.Or(nil))
 		for t := range topics {
@@ -514,6 +528,7 @@ var firsts = map[string]uint64{
 	"a failed node on hold is waited for":                              100,
 	"a broker that hangs leads again":                                  900,
 	"a failed log directory is in sync":                                1920,
+	"every controller votes":                                           490,
 	"whoever answers anywhere shows that the roller reaches everybody": 800,
 	"whoever refuses the roller or is not ready has no hidden topics":  690,
 	"limits":        380,

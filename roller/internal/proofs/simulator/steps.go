@@ -115,7 +115,7 @@ func (r *run) mutes(s Step) {
 
 // leads makes another caught-up voter the leader.
 func (r *run) leads(s Step) {
-	if n := r.node(s); n.Roles.Controller && n.process && n.lagsSince.IsZero() && r.w.leader >= 0 && r.w.leader != n.ID {
+	if n := r.node(s); n.Roles.Controller && !n.Observes && n.process && n.lagsSince.IsZero() && r.w.leader >= 0 && r.w.leader != n.ID {
 		r.w.lead(n)
 	}
 }

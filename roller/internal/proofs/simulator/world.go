@@ -429,7 +429,7 @@ func (n *node) instance() string {
 func (w *world) voters() []*node {
 	var voters []*node
 	for _, n := range w.nodes {
-		if n.Roles.Controller {
+		if n.Roles.Controller && !n.Observes {
 			voters = append(voters, n)
 		}
 	}
