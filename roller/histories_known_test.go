@@ -284,6 +284,67 @@ var known = []struct {
 			{Do: "pass", Node: 5, Arg: 58476},
 			{Do: "configure", Node: 6, Arg: 4378},
 		}}},
+	{"a value is stored while a controller starts that can't take it up then", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 5, Roles: roller.Roles{Broker: true}, Rack: "r1", Place: "east", Outdated: true, Stop: 6 * time.Second,
+				Boot: 18 * time.Second, Rate: 8},
+			{ID: 7, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 6 * time.Second, Boot: 52 * time.Second, Rate: 17},
+			{ID: 9, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 8 * time.Second, Boot: 40 * time.Second, Rate: 5},
+			{ID: 11, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 6 * time.Second, Boot: 25 * time.Second, Rate: 19},
+		}, Policy: patient(1)},
+		Steps: []simulator.Step{
+			{Do: "cut", Node: 5, Arg: 42600},
+			{Do: "configure", Node: 7, Arg: 15800},
+			{Do: "cut", Node: 1, Arg: 63813},
+			{Do: "look", Node: 11, Arg: 49807},
+			{Do: "pass", Node: 2, Arg: 21136},
+			{Do: "configure", Node: 5, Arg: 34936},
+			{Do: "look", Node: 11, Arg: 39215},
+			{Do: "pass", Node: 5, Arg: 3597},
+		}}},
+	{"a broker is back at the moment of its restart, and nobody knows what is in sync", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 3, Roles: roller.Roles{Broker: true}, Rack: "r0", Outdated: true, Stop: 7 * time.Second, Boot: 32 * time.Second, Rate: 6},
+			{ID: 5, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 4 * time.Second, Boot: 44 * time.Second, Rate: 15},
+			{ID: 7, Roles: roller.Roles{Controller: true}, Outdated: true, Stop: 10 * time.Second, Boot: 8 * time.Second, Rate: 12},
+		}, Policy: limited(10, 2, 0, time.Minute)},
+		Steps: []simulator.Step{
+			{Do: "evict", Node: 5, Arg: 13199},
+			{Do: "pass", Node: 4, Arg: 5569},
+			{Do: "look", Node: 2, Arg: 10664},
+			{Do: "pass", Node: 6, Arg: 22946},
+			{Do: "configure", Node: 3, Arg: 48382},
+			{Do: "crash", Node: 3, Arg: 563},
+			{Do: "pass", Node: 5, Arg: 18670},
+			{Do: "pause", Node: 1, Arg: 7320},
+			{Do: "configure", Node: 7, Arg: 51944},
+			{Do: "configure", Node: 5, Arg: 62119},
+			{Do: "look", Node: 3, Arg: 2242},
+			{Do: "pass", Node: 6, Arg: 45759},
+			{Do: "pass", Node: 4, Arg: 32836},
+			{Do: "cut", Node: 6, Arg: 10286},
+			{Do: "pass", Node: 7, Arg: 6941},
+			{Do: "pass", Node: 5, Arg: 5968},
+			{Do: "pause", Node: 3, Arg: 59277},
+			{Do: "look", Node: 0, Arg: 27122, Fault: "slow-look"},
+		}}},
+	{"evidence that a look recalls goes on, though its cause is another one by then", simulator.History{
+		Cluster: simulator.Cluster{Nodes: []simulator.Node{
+			{ID: 0, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r0", Outdated: true, Stop: 9 * time.Second, Boot: 8 * time.Second,
+				Rate: 15},
+			{ID: 3, Roles: roller.Roles{Controller: true, Broker: true}, Rack: "r1", Outdated: true, Stop: time.Second, Boot: 34 * time.Second,
+				Rate: 6},
+		}, Policy: limited(3, 2, 0, 0)},
+		Steps: []simulator.Step{
+			{Do: "refuse", Node: 0, Arg: 64023},
+			{Do: "expire", Node: 2, Arg: 57078},
+			{Do: "evict", Node: 3, Arg: 34833},
+			{Do: "pass", Node: 2, Arg: 25053},
+			{Do: "look", Node: 3, Arg: 26064},
+			{Do: "refuse", Node: 0, Arg: 4272},
+			{Do: "look", Node: 4, Arg: 17167},
+			{Do: "expire", Node: 2, Arg: 59650},
+		}}},
 }
 
 // No known history breaks a rule any more.

@@ -111,7 +111,8 @@ func (w *world) spoils(n *node) bool {
 	return stored != 0 && (stored > 2*live || stored < live/2)
 }
 
-// store stores values in Kafka for all nodes. Nodes that can't apply them report no error.
+// store stores values in Kafka for all nodes. Nodes that can't apply them report no error, and neither do nodes that start and will not be
+// able to.
 func (w *world) store(values map[int]int) {
 	for key, value := range values {
 		w.stored[key] = value
@@ -120,7 +121,10 @@ func (w *world) store(values map[int]int) {
 		w.takeUp(n)
 	}
 	for key, value := range values {
-		if slices.ContainsFunc(w.nodes, func(n *node) bool { return n.process && n.config.live[key] != value && n.config.wanted[key] == value }) {
+		if slices.ContainsFunc(w.nodes, func(n *node) bool {
+			fails := n.process || n.pod == podStarting && w.spoils(n)
+			return fails && n.config.live[key] != value && n.config.wanted[key] == value
+		}) {
 			w.untaken[key]++
 		}
 	}

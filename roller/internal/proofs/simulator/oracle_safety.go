@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -20,18 +21,18 @@ func (o *oracle) data(n *node, a roller.Action, now truth) (raced bool) {
 		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
 	}
 	topics, known := o.seen.Topics.Get()
-	if !known {
-		o.fail("node %d is restarted, and nobody knows what is in sync", n.ID)
-	}
-	if slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) }) {
-		o.fail("node %d is restarted, and min.insync.replicas is not known", n.ID)
-	}
+	limited := !slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) })
 	for _, p := range n.hosted {
 		p.hurt = p.hurt || o.untold[p.topic.name]
 	}
 	return o.raced(func(t truth) string {
-		if t.idle[n.ID] {
+		switch {
+		case t.idle[n.ID]:
 			return "" // the broker does not serve anyway
+		case !known:
+			return fmt.Sprintf("node %d is restarted, and nobody knows what is in sync", n.ID)
+		case !limited:
+			return fmt.Sprintf("node %d is restarted, and min.insync.replicas is not known", n.ID)
 		}
 		down := maps.Clone(t.down)
 		for _, other := range o.w.nodes {
@@ -63,7 +64,7 @@ func (e evidence) clone() evidence {
 	return e
 }
 
-// witness records the evidence of a look. An unknown fact neither adds evidence nor ends it. An interruption between two looks goes
+// witness records the evidence of a look. An unknown or recalled fact neither adds evidence nor ends it. An interruption between two looks goes
 // unnoticed.
 func (o *oracle) witness() {
 	e := &o.evidence
@@ -84,7 +85,7 @@ func (o *oracle) witness() {
 		n := &o.seen.Nodes[i]
 		at := o.w.byID[n.ID]
 		evident := n.Failing != "" && (!at.expired.IsZero() || !at.shut.IsZero() || o.w.refused) // the roller can't tell these apart
-		e.expired[n.ID] = note(e.expired[n.ID], evident, n.Answers.IsKnown())
+		e.expired[n.ID] = note(e.expired[n.ID], evident, n.Answers.IsKnown() && !n.Recalled)
 	}
 	ready := func(n roller.Node) bool { return n.Roles.Controller && n.Ready.Or(true) }
 	known := o.seen.Quorum.IsKnown()
