@@ -68,16 +68,21 @@ func (r *Reconciler) AddTo(mgr manager.Manager, wake *Wake, named types.Namespac
 			q.Add(reconcile.Request{NamespacedName: named})
 		}
 		if r.Connected != nil {
-			go r.begin(ctx, q)
+			go r.begin(ctx, wake.elected, q)
 		}
 		return nil
 	}))
 }
 
-// begin enqueues the Kafka clusters that have pod sets in another Kubernetes cluster, each time it is connected, until ctx ends. Events do
-// not enqueue those: they were sent before this process led, and after an outage there are none of what did not change. One whose watch
-// can't begin makes its reader wait, so each is read on its own.
-func (r *Reconciler) begin(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+// begin enqueues the Kafka clusters that have pod sets in another Kubernetes cluster, each time it is connected, from the moment on that
+// this process is elected until ctx ends. Events do not enqueue those: Follow drops them until then, and after an outage there are none of
+// what did not change. One whose watch can't begin makes its reader wait, so each is read on its own.
+func (r *Reconciler) begin(ctx context.Context, elected <-chan struct{}, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	select {
+	case <-elected:
+	case <-ctx.Done():
+		return
+	}
 	for id := range r.Connected(ctx) {
 		sources := r.Sources()
 		if at := slices.IndexFunc(sources, func(s observe.Source) bool { return s.ID == id }); at >= 0 {
