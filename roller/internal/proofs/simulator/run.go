@@ -406,9 +406,16 @@ func (r *run) pace(quiet bool) time.Duration {
 // gone reports whether a node does not come back.
 func (r *run) gone(n *node) bool { return n.abandoned || n.Place == r.w.vanished }
 
-// given reports whether a node is gone. The others are rolled all the same, but the roller does not finish.
+// given reports whether a node is gone, or log directories of several brokers have failed, of which each may have what is left of the
+// other one's partitions. The others are rolled all the same, but the roller does not finish.
 func (r *run) given() bool {
-	return slices.ContainsFunc(r.w.nodes, r.gone)
+	failed := 0
+	for _, n := range r.w.nodes {
+		if n.failed() {
+			failed++
+		}
+	}
+	return failed > 1 || slices.ContainsFunc(r.w.nodes, r.gone)
 }
 
 // keeps reports whether the API server does not delete a pod. The others are rolled all the same, but the roller does not finish.
