@@ -476,6 +476,8 @@ func (r *run) excusedBy(n *node) string {
 	switch why := KeepsData(t.topics, n.ID, t.down); {
 	case lost > 0 && !r.w.governed():
 		return "there is no quorum, and a voter that is needed for one is lost"
+	case !r.w.governed() && slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.Observes && r.gone(n) }):
+		return "there is no quorum, and nobody tells that a lost controller does not vote"
 	case n.Roles.Broker && why != "":
 		return why
 	case lost > 0 && r.w.vanished == none && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
