@@ -86,8 +86,13 @@ func (k *kills) begin(ctx context.Context, s *subject) (bool, error) {
 	return true, k.create(ctx, s.kt)
 }
 
-// setting returns a random configuration that deletes no records.
+// setting returns a random configuration that deletes no records. Some equal the brokers' defaults.
 func (s *subject) setting() (key, value string) {
+	if s.dice.yes(1, 4) {
+		defaults := [...][2]string{{"retention.ms", "604800000"}, {"segment.ms", "604800000"}, {"compression.type", "producer"}}
+		one := defaults[s.dice.IntN(len(defaults))]
+		return one[0], one[1]
+	}
 	switch s.dice.IntN(4) {
 	case 0:
 		return "retention.ms", strconv.Itoa(1_000_000_000 + s.dice.IntN(1000))

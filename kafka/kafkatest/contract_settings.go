@@ -81,6 +81,13 @@ var configCases = map[string]func(*suite){
 		s.entry(name, "max.message.bytes", "1048588", kafka.SourceDefault)
 		s.entry(name, "retention.ms", "2000", kafka.SourceTopic)
 	},
+	"a value that equals the default is the topic's own once it is set": func(s *suite) {
+		name := s.topic("defaults")
+		s.create(1, name)
+		s.entry(name, "retention.ms", "604800000", kafka.SourceDefault)
+		s.alter(kafka.ConfigChange{Resource: kafka.TopicResource(name), Set: map[string]string{"retention.ms": "604800000"}})
+		s.entry(name, "retention.ms", "604800000", kafka.SourceTopic)
+	},
 	"all keys, or the named ones": func(s *suite) {
 		name := s.topic("keys")
 		s.create(1, name)

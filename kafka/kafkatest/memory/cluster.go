@@ -127,6 +127,13 @@ func (c *Cluster) Lag(s *Snapshot) {
 	c.lag = s
 }
 
+// SetDefault changes the brokers' default of a topic configuration.
+func (c *Cluster) SetDefault(key, value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.defaults[key] = value
+}
+
 // Snapshot returns the present state.
 func (c *Cluster) Snapshot() *Snapshot {
 	c.mu.Lock()

@@ -29,6 +29,9 @@ func (r *Reconciler) align(ctx context.Context, p *pass, d ownership.Decision) (
 		return verdict{then: soon, after: settle}, nil
 	}
 	plan := topic.Compare(p.desired, p.actual, r.options.Rules)
+	if r.memory.storedBefore(p.kt, p.actual.Topic.ID, plan.Stores) {
+		plan.Alter, plan.Stores = nil, false
+	}
 	if d.Claim && plan.Changes() {
 		// Of two operators that see the same new object, only the one whose claim is stored changes anything.
 		if err := r.writeClaim(ctx, p, *claim); err != nil {
@@ -103,6 +106,9 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 			errs = append(errs, err)
 		} else {
 			altered = plan.Alter
+			if plan.Stores {
+				r.memory.stored(p.kt, p.actual.Topic.ID)
+			}
 			done = append(done, "configuration changed: "+changeList(*plan.Alter))
 		}
 	}
@@ -123,7 +129,7 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 	}
 	if len(done) > 0 {
 		r.memory.wrote(p.key)
-		r.reportChanged(p, strings.Join(done, "; "))
+		r.reportChanged(p, plan.Differs(), strings.Join(done, "; "))
 	}
 	return altered, lags, errs
 }
@@ -143,9 +149,9 @@ func (r *Reconciler) aligned(p *pass, plan topic.Plan, claim *topic.Claim, gone 
 	return v
 }
 
-func (r *Reconciler) reportChanged(p *pass, what string) {
+func (r *Reconciler) reportChanged(p *pass, differed bool, what string) {
 	name := p.facts.Object.Topic()
-	if p.wasReady && !p.settling { // while settling, the difference may be one that we removed a moment ago
+	if differed && p.wasReady && !p.settling { // while settling, the difference may be one that we removed a moment ago
 		logging.Warn(p.log, "Reverted a change made outside of Kubernetes", "topic", name, "what", what)
 		r.metrics.DriftReverted(p.key.Namespace)
 		r.events.Warning(reference(p.kt), "DriftReverted", "Update", "Topic '"+name+"' was changed outside of Kubernetes; reverted: "+what)

@@ -270,3 +270,49 @@ func TestWithoutReassignmentsEverythingElseIsChanged(t *testing.T) {
 		"(spec.replicas is 2, and partition 0 has 1 replicas; the operator does not change that, and whether it is being changed is unknown: "+
 		"grant the operator Describe on the cluster, or set spec.replicas to that number)"))
 }
+
+// The brokers' default may change, and this broker may have another one than those that lead the topic's partitions.
+func TestANamedSettingIsStoredThoughItEqualsTheDefault(t *testing.T) {
+	stored := map[string]string{inheritedConfigKey: inheritedConfigText}
+	w := newWorld(t)
+	w.ready("a")
+	w.update("a", config(inheritedConfigKey, inheritedConfigText))
+	w.pass("a")
+	w.Expect(w.kafka.config("a")).To(Equal(stored))
+	w.Expect(w.sink.took()).To(Equal([]string{configWasTold + inheritedConfigKey + "=" + inheritedConfigText}))
+
+	w.clock.step(settle)
+	w.pass("a")
+	w.kafka.unset("a") // as an operator left it that compared values alone
+	w.pass("a")
+	w.Expect(w.kafka.config("a")).To(Equal(stored))
+	w.Expect(w.sink.took()).To(Equal([]string{configWasTold + inheritedConfigKey + "=" + inheritedConfigText}))
+	w.Expect(w.count("strimzi_drift_reverted_total")).To(BeZero(), "no value in force was another one")
+
+	w.clock.step(settle)
+	w.forget()
+	w.pass("a")
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe a"}))
+}
+
+func TestAKafkaThatShowsNoStoredDefaultIsToldOnce(t *testing.T) {
+	w := newWorld(t)
+	w.kafka.hides = true
+	w.ready("a", config(inheritedConfigKey, inheritedConfigText))
+	took := func() []string {
+		w.pass("a")
+		w.clock.step(settle)
+		return w.kafka.took()
+	}
+	w.Expect(took()).To(Equal([]string{"describe a", "alter a"}))
+	w.Expect(took()).To(Equal([]string{"describe a"}))
+	w.Expect(took()).To(Equal([]string{"describe a"}))
+
+	w.update("a", config("k", `1`))
+	w.Expect(took()).To(Equal([]string{"describe a", "alter a"}))
+	w.kafka.drop("a")
+	w.kafka.put("a", 1, 1, map[string]string{"k": "1"})
+	w.Expect(took()).To(Equal([]string{"describe a", "alter a"}), "another topic")
+	w.Expect(took()).To(Equal([]string{"describe a"}))
+	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1", inheritedConfigKey: inheritedConfigText}))
+}

@@ -34,6 +34,8 @@ const (
 	inheritedConfigText = "1073741824"
 )
 
+var inheritedConfig = kafka.ConfigEntry{Value: inheritedConfigText, Source: kafka.SourceStaticBroker}
+
 // fakeKafka is an in-memory cluster with scripted failures.
 type fakeKafka struct {
 	mu     sync.Mutex
@@ -46,6 +48,8 @@ type fakeKafka struct {
 	moves         map[string]map[int32]kafka.Reassignment
 	made          uint64
 	waits         func(call, what string)
+	// hides makes Kafka show the source of a value that equals its default as the broker's.
+	hides bool
 	// reliedOn is each number in the configuration of a broker, except for the size of a segment.
 	reliedOn string
 }
@@ -124,6 +128,13 @@ func (k *fakeKafka) set(name, key, value string) {
 	k.topics[name].Config[key] = kafka.ConfigEntry{Value: value, Source: kafka.SourceTopic}
 }
 
+// unset removes the topic's own value of the key that has a default, behind the operator's back.
+func (k *fakeKafka) unset(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.topics[name].Config[inheritedConfigKey] = inheritedConfig
+}
+
 // move starts a reassignment of each partition of a topic: partitions show the old and the new replicas meanwhile.
 func (k *fakeKafka) move(name string, adding, removing []int32) {
 	k.mu.Lock()
@@ -195,8 +206,7 @@ func clone(a *topic.Actual) topic.Actual {
 
 func (k *fakeKafka) add(name string, partitions int32, replicas int16) *topic.Actual {
 	k.made++
-	t := &topic.Actual{Config: map[string]kafka.ConfigEntry{inheritedConfigKey: {Value: inheritedConfigText,
-		Source: kafka.SourceStaticBroker}}}
+	t := &topic.Actual{Config: map[string]kafka.ConfigEntry{inheritedConfigKey: inheritedConfig}}
 	t.Topic.Name, t.Topic.Internal = name, topic.IsInternal(name)
 	binary.BigEndian.PutUint64(t.Topic.ID[8:], k.made)
 	grow(t, partitions, replicas)
@@ -272,6 +282,9 @@ func (k *fakeKafka) Describe(ctx context.Context, name string, _ bool) (a topic.
 			return kafka.NewError(kafka.CodeUnknownTopicOrPartition, "")
 		}
 		a = clone(t)
+		if k.hides && a.Config[inheritedConfigKey].Value == inheritedConfigText {
+			a.Config[inheritedConfigKey] = inheritedConfig
+		}
 		return nil
 	})
 	return a, err

@@ -47,6 +47,8 @@ type objectMemory struct {
 	few time.Time
 	// short is when Kafka first had too few brokers for the replicas of the object's topic.
 	short time.Time
+	// stored is the last change that stored values of the brokers on the object's topic, until a broker shows them as the topic's.
+	stored *stored
 	// guarded is when this operator set the object's finalizer. If it did not, an operator of another Kafka cluster may have set it.
 	guarded time.Time
 	// refused is when the object lost its finalizer, because Kafka rejected the creation of its topic.
@@ -74,6 +76,13 @@ type creation struct {
 	at time.Time
 	// stored means that the object's status has the topic's id.
 	stored bool
+}
+
+// stored is a change that stored values of the brokers on a topic, for a generation of an object.
+type stored struct {
+	topic      kafka.TopicID
+	generation int64
+	at         time.Time
 }
 
 // mismatch describes an object that belongs to another Kafka cluster.
@@ -292,6 +301,21 @@ func (m *memory) enough(object types.UID) {
 	}
 }
 
+// stored records that values of the brokers were stored on the object's topic.
+func (m *memory) stored(kt *v1.KafkaTopic, id kafka.TopicID) {
+	m.note(kt.UID, func(o *objectMemory) { o.stored = &stored{topic: id, generation: kt.Generation, at: m.now()} })
+}
+
+// storedBefore reports whether a plan only repeats to store values of the brokers. Not every Kafka shows a value that equals its default as
+// the topic's: it would be stored in each pass.
+func (m *memory) storedBefore(kt *v1.KafkaTopic, id kafka.TopicID, stores bool) bool {
+	last := m.recall(kt.UID).stored
+	if last != nil && !stores {
+		m.note(kt.UID, func(o *objectMemory) { o.stored = nil })
+	}
+	return last != nil && stores && last.topic == id && last.generation == kt.Generation
+}
+
 // shortFor records that Kafka has too few brokers for the object's topic, and returns for how long it has had.
 func (m *memory) shortFor(object types.UID) (long time.Duration) {
 	m.note(object, func(o *objectMemory) {
@@ -371,6 +395,9 @@ func (m *memory) expire(o *objectMemory) {
 	}
 	if o.mismatch != nil && m.now().Sub(o.mismatch.at) >= longMemory {
 		o.mismatch = nil
+	}
+	if o.stored != nil && m.now().Sub(o.stored.at) >= longMemory {
+		o.stored = nil
 	}
 	if o.disbelieved != nil && m.now().Sub(o.disbelieved.at) >= longMemory {
 		o.disbelieved = nil

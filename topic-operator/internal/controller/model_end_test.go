@@ -379,8 +379,12 @@ func (w *model) checkReady(o *modelOperator, key types.NamespacedName, kt *v1.Ka
 		case t.name == internalTopic:
 			leftover = false
 		}
-		if text, _ := value.Text(); set && text != entry.Value || leftover {
+		text, _ := value.Text()
+		if set && text != entry.Value || leftover {
 			w.fail("%s: topic %s has %s=%s", key, t, name, entry.Value)
+		}
+		if set && entry.Source != kafka.SourceTopic {
+			w.fail("%s: topic %s leaves %s to the brokers", key, t, name)
 		}
 	}
 	if differs := want > 0 && have != modelReliedOn; t.name == internalTopic && differs != modelReports(kt, "of the brokers is 1: ") {

@@ -115,6 +115,14 @@ func (k *modelKafka) Describe(ctx context.Context, name string, _ bool) (topic.A
 	if k.p.w.config.plant == plantedOrdinary {
 		t.Internal = false
 	}
+	if k.p.w.config.plant == plantedContent {
+		for key, e := range configs[r].Entries {
+			if e.Source == kafka.SourceDefault {
+				e.Source = kafka.SourceUnknown
+				configs[r].Entries[key] = e
+			}
+		}
+	}
 	return topic.Actual{Topic: t, Config: configs[r].Entries}, configs[r].Err
 }
 

@@ -43,6 +43,8 @@ const (
 	plantedReleased = "what was let go claims its topic for ever"
 	// plantedOrdinary: internal topics of Kafka look like all others.
 	plantedOrdinary = "no topic is internal"
+	// plantedContent: the operator compares values, whatever their source is.
+	plantedContent = "a default that equals a setting stands for it"
 	// plantedPlain: an internal topic is created without Kafka's settings.
 	plantedPlain = "Kafka's settings are not created"
 	// plantedForgetful: the status loses which throttles an object named.
@@ -146,6 +148,7 @@ func TestTheModelFindsPlantedFaults(t *testing.T) {
 		plantedOneCheck:    {"by now", "which nobody deletes"},
 		plantedNoLease:     {"though another replica leads"},
 		plantedOrdinary:    {"which is Kafka's own"},
+		plantedContent:     {"to the brokers"},
 		plantedPlain:       {"would not keep its data"},
 		plantedForgetful:   {throttleKey + "="},
 		plantedGreedy:      {"never named"},

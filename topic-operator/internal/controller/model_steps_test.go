@@ -107,6 +107,7 @@ func init() { // avoids an initialization cycle
 		{name: "deny", weight: 1, run: (*model).deny, fault: true},
 		{name: "policy", weight: 1, run: (*model).restrict},
 		{name: "secret", weight: 1, run: (*model).changeSecret, fault: true},
+		{name: "default", weight: 1, run: (*model).changeDefault},
 	}
 }
 
@@ -385,6 +386,12 @@ func (w *model) alterTopic(s modelStep) {
 		panic(err)
 	}
 	w.tell("somebody sets %s=%s on topic %s in cluster %s", key, value, name, modelClusterNames[at])
+}
+
+func (w *model) changeDefault(s modelStep) {
+	key, value := configKeys[0], pick(s.arg, 0, "604800000", "1000", "2000", "3000")
+	w.clusters[s.who%2].memory.SetDefault(key, value)
+	w.tell("the brokers of cluster %s have the default %s=%s", modelClusterNames[s.who%2], key, value)
 }
 
 func (w *model) lag(s modelStep) {

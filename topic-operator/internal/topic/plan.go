@@ -30,6 +30,8 @@ func (r Rules) alterable(key string) bool { return r.Alterable == nil || r.Alter
 type Plan struct {
 	// Alter is nil if the configuration is as desired.
 	Alter *kafka.ConfigChange
+	// Stores is true if Alter changes no value in force: it stores values of the brokers on the topic, so that they stay.
+	Stores bool
 	// Increase is nil if there are enough partitions.
 	Increase *kafka.PartitionIncrease
 	// Refusals are the differences that remain. They do not block the changes (docs/decisions/what-is-changed.md).
@@ -41,9 +43,13 @@ type Plan struct {
 // Changes reports whether the plan changes anything in Kafka.
 func (p Plan) Changes() bool { return p.Alter != nil || p.Increase != nil }
 
+// Differs reports whether the plan changes anything that is in force.
+func (p Plan) Differs() bool { return p.Alter != nil && !p.Stores || p.Increase != nil }
+
 // Compare returns the changes from an existing topic to the desired one.
 func Compare(d Desired, a Actual, rules Rules) Plan {
 	p := Plan{Alter: compareConfig(d, a, rules), Kept: kept(d, a)}
+	p.Stores = p.Alter != nil && a.hasInForce(*p.Alter)
 	switch have := int32(len(a.Topic.Partitions)); { // Kafka counts partitions in 32 bits
 	case d.Partitions == brokerDefault || d.Partitions == have:
 	case d.Partitions > have && a.Topic.Internal:
@@ -62,14 +68,14 @@ func Compare(d Desired, a Actual, rules Rules) Plan {
 	return p
 }
 
-// compareConfig sets the values that differ, and deletes those that were set on the topic itself and are not desired
-// (docs/decisions/what-is-changed.md). It never touches inherited values, nor throttles that the KafkaTopic never named, which a
-// reassignment tool set and will remove. It deletes nothing of an internal topic of Kafka, whose data might be lost with it.
+// compareConfig sets the values that differ or are only inherited, and deletes those that were set on the topic itself and are not desired
+// (docs/decisions/what-is-changed.md). It never touches inherited values that are not desired, nor throttles that the KafkaTopic never
+// named, which a reassignment tool set and will remove. It deletes nothing of an internal topic of Kafka, whose data might be lost with it.
 func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	change := kafka.ConfigChange{Resource: kafka.TopicResource(d.Name)}
 	for key, want := range d.Config {
 		have, known := a.Config[key]
-		if known && sameValue(want, have.Value) || !isThrottle(key) && !rules.alterable(key) {
+		if known && sameValue(want, have.Value) && !inherited(have) || !isThrottle(key) && !rules.alterable(key) {
 			continue
 		}
 		if change.Set == nil {
@@ -88,6 +94,21 @@ func compareConfig(d Desired, a Actual, rules Rules) *kafka.ConfigChange {
 	}
 	slices.Sort(change.Delete)
 	return &change
+}
+
+// inherited reports whether a value is known to be the brokers', which can become another one, and can be stored on the topic.
+func inherited(e kafka.ConfigEntry) bool {
+	return e.Source != kafka.SourceTopic && e.Source != kafka.SourceUnknown && !e.ReadOnly
+}
+
+// hasInForce reports whether a change has no effect on the values in force.
+func (a Actual) hasInForce(c kafka.ConfigChange) bool {
+	for key, want := range c.Set {
+		if have, known := a.Config[key]; !known || !sameValue(want, have.Value) {
+			return false
+		}
+	}
+	return len(c.Delete) == 0
 }
 
 // deletable reports whether a setting of the topic that the KafkaTopic does not name may be deleted.

@@ -46,7 +46,11 @@ func only(keys ...string) Rules {
 func describe(p Plan) string {
 	var parts []string
 	if p.Alter != nil {
-		parts = append(parts, describeChange(*p.Alter))
+		change := describeChange(*p.Alter)
+		if p.Stores {
+			change = strings.ReplaceAll(change, "set ", "store ")
+		}
+		parts = append(parts, change)
 	}
 	if p.Increase != nil {
 		parts = append(parts, fmt.Sprintf("raise partitions to %d", p.Increase.Total))
@@ -86,8 +90,22 @@ func TestCompare(t *testing.T) {
 			have(one).with("retention.ms", "6", kafka.SourceTopic), Rules{}, "set retention.ms=5"},
 		"an equal key is left alone": {want(1, 1, "retention.ms", "5"),
 			have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{}, "nothing to do"},
-		"an equal inherited value is not set again": {want(1, 1, "retention.ms", "5"),
-			have(one).with("retention.ms", "5", kafka.SourceDefault), Rules{}, "nothing to do"},
+		"an equal inherited value is stored": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "5", kafka.SourceDefault), Rules{}, "store retention.ms=5"},
+		"so is one that is spelled otherwise": {want(1, 1, "retention.ms", "05"),
+			have(one).with("retention.ms", "5", kafka.SourceStaticBroker), Rules{}, "store retention.ms=05"},
+		"and one of the topic itself that is spelled otherwise is left alone": {want(1, 1, "retention.ms", "05"),
+			have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{}, "nothing to do"},
+		"an equal value of an unknown source is left alone": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "5", kafka.SourceUnknown), Rules{}, "nothing to do"},
+		"an inherited value beside one that differs": {want(1, 1, "retention.ms", "5", "segment.ms", "6"),
+			have(one).with("retention.ms", "5", kafka.SourceDefault).with("segment.ms", "7", kafka.SourceDefault), Rules{},
+			"set retention.ms=5, set segment.ms=6"},
+		"an inherited value beside one that is not wanted": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "5", kafka.SourceDefault).with("segment.ms", "7", kafka.SourceTopic), Rules{},
+			"set retention.ms=5, unset segment.ms"},
+		"an inherited value that may not be altered": {want(1, 1, "retention.ms", "5"),
+			have(one).with("retention.ms", "5", kafka.SourceDefault), only(), "nothing to do"},
 		"a key no longer wanted is unset": {want(1, 1), have(one).with("retention.ms", "5", kafka.SourceTopic), Rules{},
 			"unset retention.ms"},
 		"inherited values are untouched": {want(1, 1),
@@ -224,12 +242,15 @@ func TestAPlanConvergesAndTouchesOnlyWhatItMay(t *testing.T) {
 			if !reflect.DeepEqual(before, after.Config[key]) {
 				check(slices.Contains(allowed, key) || desired && strings.Contains(key, "throttled"), "changed a key that may not be altered: "+key)
 				check(desired || before.Source == kafka.SourceTopic, "changed an inherited value: "+key)
+				check(!plan.Stores || before.Value == after.Config[key].Value, "says that it only stores values, but changed one: "+key)
 				check(desired || !strings.Contains(key, "throttled"), "removed somebody else's throttle")
 			}
 		}
 		for key, value := range d.Config {
 			if slices.Contains(allowed, key) {
 				check(after.Config[key].Value == value, "a wanted key is not there: "+key)
+				source := after.Config[key].Source
+				check(source == kafka.SourceTopic || source == kafka.SourceUnknown, "a wanted value is left to the brokers: "+key)
 			}
 		}
 	}
