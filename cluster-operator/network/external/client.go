@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
@@ -122,16 +123,21 @@ func ask[Out any](caller context.Context, p *Provider, method string, in any) (o
 	}
 	ctx, cancel := context.WithTimeout(caller, p.options.Deadline)
 	defer cancel()
+	lost := false // as when a program crashes, or is ended because another call got no answer
 	conn, err := p.connect(ctx)
 	if err == nil {
 		out, err = call[Out](ctx, conn, method, in)
+		lost = status.Code(err) == codes.Unavailable || status.Code(err) == codes.Canceled
 		err = p.explain(method, err)
 	}
-	if err != nil && ctx.Err() != nil && caller.Err() == nil {
+	switch {
+	case caller.Err() != nil:
+		// It did not wait long enough to know.
+	case err != nil && ctx.Err() != nil:
 		p.hangs(conn)
 		err = p.explain(method, fmt.Errorf("no answer within %s; the program was ended", p.options.Deadline))
 		p.silent.note(err, p.options.Silence)
-	} else {
+	case !lost:
 		p.silent.note(nil, 0)
 	}
 	return out, err
