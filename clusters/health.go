@@ -50,8 +50,8 @@ type Probing struct {
 	Timeout time.Duration
 	// Hysteresis is the number of probes that change the verdict. Zero: 3 failures, 3 successes.
 	Hysteresis Hysteresis
-	// Patience is after how long without a response a remote member is probed at each fifth Interval only, until it responds or its
-	// credentials change. Zero: 10 min.
+	// Patience is for how long a remote member can't be used, because it does not respond or refuses the operator, until it is probed at each
+	// fifth Interval only. That ends when it can be used, or when its credentials change. Zero: 10 min.
 	Patience time.Duration
 }
 
@@ -81,20 +81,20 @@ func (p Probing) Bound() time.Duration {
 	return time.Duration(p.Hysteresis.Failures)*p.Interval + p.Timeout
 }
 
-// rarely is at every how many intervals a server is probed that has not responded for long.
+// rarely is at every how many intervals a server is probed that could not be used for long.
 const rarely = 5
 
-// pace is how often a server is probed. The zero value is that of one that responds.
+// pace is how often a server is probed. The zero value is that of one that can be used.
 type pace struct {
-	// silent is since when the server has not responded; zero if it does.
-	silent  time.Time
-	skipped int
+	// unusable is since when the server could not be used; zero if it can.
+	unusable time.Time
+	skipped  int
 }
 
 // due reports, once an interval, whether to probe.
 func (p *pace) due(now time.Time, patience time.Duration) bool {
 	p.skipped++
-	if !p.silent.IsZero() && now.Sub(p.silent) >= patience && p.skipped < rarely {
+	if !p.unusable.IsZero() && now.Sub(p.unusable) >= patience && p.skipped < rarely {
 		return false
 	}
 	p.skipped = 0
@@ -102,10 +102,10 @@ func (p *pace) due(now time.Time, patience time.Duration) bool {
 }
 
 // note takes the result of a probe.
-func (p *pace) note(now time.Time, responds bool) {
-	if responds {
-		p.silent = time.Time{}
-	} else if p.silent.IsZero() {
-		p.silent = now
+func (p *pace) note(now time.Time, usable bool) {
+	if usable {
+		p.unusable = time.Time{}
+	} else if p.unusable.IsZero() {
+		p.unusable = now
 	}
 }
