@@ -121,8 +121,10 @@ func ask[Out any](caller context.Context, p *Provider, method string, in any) (o
 	if err := p.silent.lasts(p.options.Deadline + p.options.Silence); err != nil {
 		return out, err
 	}
-	ctx, cancel := context.WithTimeout(caller, p.options.Deadline)
+	// A timer, not a deadline: gRPC would tell the program, and one that waits for it would answer right before.
+	ctx, cancel := context.WithCancel(caller)
 	defer cancel()
+	defer time.AfterFunc(p.options.Deadline, cancel).Stop()
 	lost := false // as when a program crashes, or is ended because another call got no answer
 	conn, err := p.connect(ctx)
 	if err == nil {

@@ -179,6 +179,19 @@ func TestAProgramThatHangsIsLeftAlone(t *testing.T) {
 	g.Expect(once).To(BeAnExistingFile(), "nobody asks")
 }
 
+// It would answer right before the deadline if it knew it, each time.
+func TestAProgramThatWaitsAsLongAsItMayIsLeftAlone(t *testing.T) {
+	g := NewWithT(t)
+	p, err := external.Start(t.Context(), external.Options{Path: filepath.Join(programs, "faulty"),
+		Settings: map[string]string{"fault": "hang"}, Deadline: time.Second, Silence: time.Hour})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(p.Close)
+	_, first := p.Plan(t.Context(), network.Request{})
+	g.Expect(first).To(MatchError(ContainSubstring("no answer within 1s")))
+	_, err = p.Plan(t.Context(), network.Request{})
+	g.Expect(err).To(Equal(first))
+}
+
 func TestTheProgramSeesNothingOfTheEnvironment(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/secret")
 	about, err := start(t, "faulty", nil).Info(t.Context())
