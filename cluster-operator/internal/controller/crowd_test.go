@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +15,8 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/network/external"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
@@ -97,6 +101,70 @@ func TestAKafkaDoesNotWaitForOthers(t *testing.T) {
 		w.get(k, fmt.Sprint("invalid-", i))
 		w.Expect(readyOf(k)).To(HaveValue(HaveField("Status", "False")))
 	}
+}
+
+// patient counts the plans that were waited for until a program was ended.
+type patient struct {
+	*external.Provider
+	deadline time.Duration
+	waited   *atomic.Int32
+}
+
+func (patient) Info(context.Context) (network.Info, error) {
+	return network.Info{Name: "faulty", Interface: network.Version}, nil
+}
+
+func (p patient) Plan(ctx context.Context, r network.Request) ([]network.Object, error) {
+	began := time.Now()
+	defer func() {
+		if time.Since(began) >= p.deadline {
+			p.waited.Add(1)
+		}
+	}()
+	return p.Provider.Plan(ctx, r)
+}
+
+// TestAKafkaDoesNotWaitForANetworkProvider changes a Kafka beside 20 stretched ones whose network provider is a program that hangs. There is
+// one worker.
+func TestAKafkaDoesNotWaitForANetworkProvider(t *testing.T) {
+	const others, deadline = 20, time.Second
+	w := newStretchedWorld(t)
+	program := filepath.Join(t.TempDir(), "hangs")
+	out, err := exec.Command("go", "build", "-o", program, "../../network/external/testdata/faulty").CombinedOutput()
+	w.Expect(err).NotTo(HaveOccurred(), string(out))
+	hangs, err := external.Start(t.Context(), external.Options{Path: program, Settings: map[string]string{"fault": "hang"}, Deadline: deadline,
+		Silence: time.Hour})
+	w.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(hangs.Close)
+	var waited atomic.Int32
+	w.r.Stretching.Provider = patient{hangs, deadline, &waited}
+	w.brokers.metadata = metadataOf["4.3.1"]
+	w.watching()
+	w.create(newKafka(), nodePool("my-cluster", 1, v1.RoleController, v1.RoleBroker))
+	w.world.settle()
+	edit := func(retention string) time.Duration {
+		began := time.Now()
+		w.edit(func(k *v1.Kafka) {
+			k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": {Raw: []byte(retention)}}
+		})
+		w.Eventually(func() string { return w.setting("central", "my-cluster-my-cluster-0", "log.retention.ms") }).Should(Equal(retention))
+		return time.Since(began)
+	}
+	alone := edit("1234")
+	for i := range others {
+		k, pool := stretchedKafka(), poolIn("central", fmt.Sprint("hangs-", i), 1, v1.RoleController, v1.RoleBroker)
+		k.Name, pool.Labels[v1.LabelCluster] = pool.Name, pool.Name
+		w.create(k, pool)
+	}
+	w.Eventually(func(g Gomega) {
+		for i := range others {
+			k := &v1.Kafka{}
+			g.Expect(w.k8s.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: fmt.Sprint("hangs-", i)}, k)).To(Succeed())
+			g.Expect(k.Status.Conditions).To(ContainElement(HaveField("Reason", "NetworkProviderFailed")))
+		}
+	}).Should(Succeed())
+	t.Logf("an edit is carried out after %s, and after %s beside %d Kafkas whose provider hangs", alone, edit("5678"), others)
+	w.Expect(waited.Load()).To(BeEquivalentTo(1), "calls occupied the worker")
 }
 
 // nodesRun updates the statuses of all StrimziPodSets as if their nodes ran.
