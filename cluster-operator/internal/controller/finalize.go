@@ -97,11 +97,11 @@ func (p *pass) finalize(ctx context.Context) error {
 		return err
 	}
 	p.figures = figuresOf(home.facts, p.kafka)
-	pools, _, err := p.readPools(ctx, client.ObjectKeyFromObject(p.kafka))
-	if err != nil {
+	name := client.ObjectKeyFromObject(p.kafka)
+	var err error
+	if p.pools, _, err = facts.ReadPools(ctx, p.Live, name); err != nil {
 		return err
 	}
-	p.pools = pools
 	if err := p.protect(ctx); err != nil { // here alone: a user may remove the finalizer while the deletion waits for other clusters
 		return err
 	}
@@ -109,7 +109,10 @@ func (p *pass) finalize(ctx context.Context) error {
 	if err := p.readRemotes(ctx); err != nil {
 		return err
 	}
-	p.pools = pools
+	// Again, and not from the cache: a volume that its pool keeps since a moment ago is lost otherwise.
+	if p.pools, _, err = facts.ReadPools(ctx, p.Live, name); err != nil {
+		return err
+	}
 	p.giveUpDeleted()
 	orphan, err := p.orphan(ctx)
 	if err != nil {
@@ -390,7 +393,7 @@ func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.Namespace
 	}
 	p := &pass{Reconciler: r, log: log.FromContext(ctx),
 		kafka: &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}
-	if p.pools, _, err = r.readPools(ctx, name); err != nil {
+	if p.pools, _, err = facts.ReadPools(ctx, r.Live, name); err != nil {
 		return 0, err
 	}
 	if err := p.protectIn(ctx, s); err != nil {

@@ -1527,6 +1527,25 @@ func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T)
 	}
 }
 
+// The watch of KafkaNodePools may be behind that of Kafkas.
+func TestAVolumeThatIsKeptAtTheLastMomentIsKeptThoughTheCacheIsBehind(t *testing.T) {
+	w := newStretchedWorld(t)
+	b := poolIn("east", "b", 1, v1.RoleBroker)
+	b.Spec.Storage.DeleteClaim = new(true)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+	w.settle()
+	stale := &staleStatuses{Reader: w.r.Cache}
+	w.Expect(w.k8s.List(t.Context(), &stale.pools, client.InNamespace(w.namespace))).To(Succeed())
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.r.Cache = stale
+	w.pass()
+	w.Expect(w.anchored("east")).To(BeFalse())
+	claim := &corev1.PersistentVolumeClaim{}
+	w.in("east", claim, "data-my-cluster-b-1")
+	w.Expect(claim.OwnerReferences).To(BeEmpty(), "the garbage collector would delete it")
+}
+
 func TestAVolumeThatIsNotDeletedKeepsItsAnchorAndSaysSo(t *testing.T) {
 	for name, lost := range map[string][]string{
 		"without the mark of its name": {ownership.MarkSelf},
