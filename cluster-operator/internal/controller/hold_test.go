@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -92,6 +93,39 @@ func TestSetsNameTheOperatorsNamespaceInEachPass(t *testing.T) {
 			version := w.set("pool").ResourceVersion
 			w.reconcile()
 			w.Expect(w.set("pool").ResourceVersion).To(Equal(version))
+		})
+	}
+}
+
+// TestAHoldThatAnotherClusterRefusesOnceIsTriedAgain checks that the pass is repeated with back-off, whatever is wrong with the Kafka.
+func TestAHoldThatAnotherClusterRefusesOnceIsTriedAgain(t *testing.T) {
+	for name, edit := range map[string]func(*v1.Kafka){
+		"valid":   func(*v1.Kafka) {},
+		"invalid": func(k *v1.Kafka) { k.Spec.Kafka.Version = "1.0.0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			east := w.members["east"]
+			inEast := &world{WithT: w.WithT, t: t, k8s: east.Client, namespace: w.namespace}
+			inEast.deleteVolume("data-my-cluster-east-1")
+			inEast.schedule("my-cluster-east-1")
+			w.edit(edit)
+			failed := false
+			east.Client = interceptor.NewClient(east.Client.(client.WithWatch), interceptor.Funcs{
+				Patch: func(ctx context.Context, k8s client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+					if _, is := o.(*core.StrimziPodSet); is && !failed {
+						failed = true
+						return apierrors.NewInternalError(errors.New("failed calling webhook"))
+					}
+					return k8s.Patch(ctx, o, p, opts...)
+				}})
+			_, err := w.r.Reconcile(t.Context(), w.request())
+			w.Expect(err).To(MatchError(ContainSubstring("failed calling webhook")))
+			w.Expect(inEast.hold("east")).To(BeEmpty())
+			_, err = w.r.Reconcile(t.Context(), w.request())
+			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(inEast.hold("east")).To(Equal("a PersistentVolumeClaim of a running node is being deleted"))
 		})
 	}
 }

@@ -85,6 +85,8 @@ type pass struct {
 
 	// metElsewhere reports that a conflict in another Kubernetes cluster ended the pass.
 	metElsewhere bool
+	// failedElsewhere is the error because of which the pass left out a Kubernetes cluster that is connected: no event tells that it is over.
+	failedElsewhere error
 
 	// mu guards the fields below: steps run in several Kubernetes clusters concurrently.
 	mu sync.Mutex

@@ -381,6 +381,7 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	if p.next > 0 && p.next < next {
 		next = p.next
 	}
+	retry = p.failedElsewhere
 	var failure *Failure
 	switch {
 	case err == nil:
