@@ -684,8 +684,8 @@ func restartIsAskedForOnce(t *testing.T, removed bool) {
 	w.reconcile()
 	after := w.pods("pool")[name]
 	w.Expect(after.Annotations[core.AnnotationRevision]).NotTo(Equal(before.Annotations[core.AnnotationRevision]))
-	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(core.AnnotationManualRollingUpdate))
 	w.reconcile()
+	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(core.AnnotationManualRollingUpdate))
 	w.Expect(w.pods("pool")[name]).To(Equal(after))
 	if removed {
 		w.create(nodePool("pool", 1, v1.RoleBroker))
@@ -713,10 +713,50 @@ func TestARestartIsAskedForOnceBesideASetThatCannotBeApplied(t *testing.T) {
 	pass()
 	after := w.pods("pool")
 	w.Expect(after).NotTo(Equal(before))
-	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(core.AnnotationManualRollingUpdate))
 	w.start("pool")
 	pass()
+	w.Expect(w.set("pool").Annotations).NotTo(HaveKey(core.AnnotationManualRollingUpdate))
 	w.Expect(w.pods("pool")).To(Equal(after))
+}
+
+// The operator ends after the first write to the StrimziPodSet, and the roller restarts its pods before another one comes.
+func TestARestartIsAskedForOnceThoughTheOperatorEnds(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	before := w.pods("pool")
+	w.request("pool")
+	live, version := w.r.Live, w.set("pool").ResourceVersion
+	ended := func() error {
+		if w.set("pool").ResourceVersion != version {
+			return errors.New("the operator ended")
+		}
+		return nil
+	}
+	w.r.Live = interceptor.NewClient(w.k8s.(client.WithWatch), interceptor.Funcs{
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if err := ended(); err != nil {
+				return err
+			}
+			return c.Patch(ctx, o, p, opts...)
+		},
+		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+			if err := ended(); err != nil {
+				return err
+			}
+			return c.Apply(ctx, o, opts...)
+		}})
+	request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}}
+	_, _ = w.r.Reconcile(t.Context(), request) // a pass that needs one write does not fail
+	w.r.Live = live
+	after := w.pods("pool")
+	w.Expect(after).NotTo(Equal(before))
+	for range 2 {
+		w.start("pool")
+		w.reconcile()
+		w.Expect(w.pods("pool")).To(Equal(after))
+	}
 }
 
 // request asks for a restart of the nodes of a pool, as a user does.

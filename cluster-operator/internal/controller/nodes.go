@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -185,18 +186,16 @@ func (p *pass) applyAll(ctx context.Context, s *site, objects []model.Object) er
 	return nil
 }
 
-// applySets applies StrimziPodSets, and takes the requests to restart off those whose pods have them now. It does so one by one: a request
-// that stays because another set can't be applied would be a new one for each pod that was restarted.
+// applySets applies StrimziPodSets. The same write ends the request to restart their pods, which have it now: one that stays would be a new
+// one for each pod that was restarted. The next pass takes the annotation off, because it does not apply it any more.
 func (p *pass) applySets(ctx context.Context, s *site) error {
 	for _, o := range p.rendered[s].PodSets {
+		if set := p.input.Sets[o.GetName()]; set != nil && p.restarts(set) {
+			annotations := maps.Clone(o.GetAnnotations())
+			annotations[core.AnnotationManualRollingUpdate] = "false"
+			o.SetAnnotations(annotations)
+		}
 		if err := p.apply(ctx, s, o); err != nil {
-			return err
-		}
-		set := p.input.Sets[o.GetName()]
-		if set == nil || !p.restarts(set) {
-			continue
-		}
-		if err := s.withoutAnnotation(ctx, set, core.AnnotationManualRollingUpdate, p.restarts); err != nil {
 			return err
 		}
 	}

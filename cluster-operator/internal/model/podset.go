@@ -49,6 +49,7 @@ func (c *cluster) podSet(p topology.Pool, manifests []Manifest) *core.StrimziPod
 	}
 	if live := c.Sets[set.Name]; p.Removed && live != nil {
 		set.Labels, set.Annotations = copied(live.Labels), copied(live.Annotations) // its pool can't be asked any more
+		delete(set.Annotations, core.AnnotationManualRollingUpdate)                 // what is left of a request is to go
 	}
 	contents := map[string]string{}
 	for _, m := range manifests {
