@@ -82,8 +82,9 @@ func (p *pass) askVoters(ctx context.Context) topology.Voters {
 // Kafka's label, or that the cache does not show yet, is added to what exists.
 func (p *pass) lostLogs(ctx context.Context) (map[int32][]string, error) {
 	lost := map[int32][]string{}
+	controllers := p.mayHaveVoted() // reads what exists in all Kubernetes clusters, and findClaim may add to that in one of them
 	return lost, p.eachHost(func(s *site) error {
-		for _, n := range p.mayHaveVoted() {
+		for _, n := range controllers {
 			if n.Cluster != s.cluster {
 				continue
 			}
