@@ -50,6 +50,9 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if err == nil {
 		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
 	}
+	if p.metElsewhere {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
+	}
 	if repeated(err) {
 		if err = r.lasting(client.ObjectKeyFromObject(kafka), err); err == nil {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil
@@ -123,17 +126,22 @@ func (p *pass) finalize(ctx context.Context) error {
 	}
 	p.input = model.Input{Kafka: p.kafka, Settings: p.Settings}
 	var pending []string
-	for _, s := range slices.Clone(p.sites) {
+	err = p.each(func(s *site) error {
 		if s.cluster == topology.Home {
-			continue
+			return nil
 		}
 		left, err := p.deleteIn(ctx, s, orphan)
-		if err != nil {
-			p.drop(s, err)
-		} else if len(left) > 0 {
+		if err == nil && len(left) > 0 {
+			p.mu.Lock()
 			pending = append(pending, fmt.Sprintf("cluster '%s' (%s)", s.cluster, described(left)))
+			p.mu.Unlock()
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	slices.Sort(pending)
 	return p.unfinished(pending)
 }
 

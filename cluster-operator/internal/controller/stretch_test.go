@@ -1546,6 +1546,42 @@ func TestAVolumeThatIsKeptAtTheLastMomentIsKeptThoughTheCacheIsBehind(t *testing
 	w.Expect(claim.OwnerReferences).To(BeEmpty(), "the garbage collector would delete it")
 }
 
+// TestAConflictInADeletionIsNoFailure checks that a conflict elsewhere counts as one that the cache will end, until it lasts.
+func TestAConflictInADeletionIsNoFailure(t *testing.T) {
+	w := newStretchedWorld(t)
+	b := poolIn("east", "b", 1, v1.RoleBroker)
+	b.Spec.Storage.DeleteClaim = new(true)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b, poolIn("west", "c", 1, v1.RoleBroker))
+	w.settle()
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	east := w.members["east"]
+	k8s, ok := east.Client.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	east.Client = interceptor.NewClient(k8s, interceptor.Funcs{
+		Patch: func(ctx context.Context, k8s client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if _, is := o.(*corev1.PersistentVolumeClaim); is {
+				return apierrors.NewConflict(corev1.Resource("persistentvolumeclaims"), o.GetName(), errors.New("it was changed"))
+			}
+			return k8s.Patch(ctx, o, p, opts...)
+		}})
+	before := w.kafka().Status
+	for range 2 {
+		w.Expect(w.pass().RequeueAfter).To(Equal(conflictDelay))
+		w.Expect(w.kafka().Status).To(Equal(before))
+		w.Expect(w.anchored("west")).To(BeFalse(), "no cluster waits for another")
+		w.now = w.now.Add(conflictTimeout)
+	}
+	w.now = w.now.Add(-conflictTimeout)
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Message", And(HavePrefix("The deletion waits for cluster 'east'"),
+		ContainSubstring("writes keep conflicting"))))
+	east.Client = k8s
+	w.now = w.now.Add(conflictTimeout)
+	w.pass()
+	w.Expect(w.anchored("east")).To(BeFalse())
+}
+
 func TestAVolumeThatIsNotDeletedKeepsItsAnchorAndSaysSo(t *testing.T) {
 	for name, lost := range map[string][]string{
 		"without the mark of its name": {ownership.MarkSelf},
