@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -254,6 +255,27 @@ func TestAPoolThatRefusesItsStatusHoldsUpNoOther(t *testing.T) {
 	w.Expect(err).To(MatchError(ContainSubstring("status of KafkaNodePool a: the policy forbids it")))
 	w.Expect(w.ready().Status).To(Equal("True"))
 	w.Expect(w.pools()).To(Equal([]string{"a InProgress Creating", "b Current"}))
+}
+
+// TestAKafkaIsNotReadyBeforeItsPools checks that it waits for a pool whose status can't be written because the pool was changed, but not
+// for ever.
+func TestAKafkaIsNotReadyBeforeItsPools(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("a", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.kubelet("a")
+	w.writes(func(pool *v1.KafkaNodePool) error {
+		return apierrors.NewConflict(v1.GroupVersion.WithResource("kafkanodepools").GroupResource(), pool.Name, errors.New("it was changed"))
+	})
+	pass := func() (reconcile.Result, error) {
+		return w.r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	}
+	w.Expect(pass()).To(Equal(reconcile.Result{RequeueAfter: conflictDelay}))
+	w.Expect(w.ready().Status).To(Equal("False"))
+	w.now = w.now.Add(conflictTimeout)
+	_, err := pass()
+	w.Expect(err).To(MatchError(ContainSubstring("writes keep conflicting")))
+	w.Expect(w.ready().Status).To(Equal("True"))
 }
 
 // A change that is not made is no failure of the Kafka, as with Strimzi, but its pool is not as its user wants it.

@@ -152,6 +152,9 @@ func (r *Reconciler) reconcile(ctx context.Context, kafka *v1.Kafka) (reconcile.
 	next, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
 	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
+	if apierrors.IsConflict(pools) && r.lasting(name, pools) == nil {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
 	switch err := errors.Join(r.writeStatus(ctx, kafka, status.Of(p.status)), pools); {
 	case apierrors.IsConflict(err):
 		return r.again(name, err) // as above
