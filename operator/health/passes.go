@@ -50,8 +50,7 @@ func (p *Passes) Running(key types.NamespacedName) bool {
 	return ok
 }
 
-// Healthy is a Check of /healthy. It fails if a pass has been running for more than twice its limit: its context ended long ago, and only a
-// restart helps.
+// Healthy is a Check of /healthy. It fails if a pass has been running for more than twice its limit: it hangs, and only a restart helps.
 func (p *Passes) Healthy(context.Context) error {
 	key, since := p.oldest()
 	if since.IsZero() {

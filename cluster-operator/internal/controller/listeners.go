@@ -89,7 +89,7 @@ func (p *pass) serve(pairs map[string]pki.Pair) error {
 // reportRefused ends a pass that did everything but give nodes certificates of listeners that can't be served, or use the clients CA.
 func (p *pass) reportRefused(context.Context) error { return errors.Join(p.refused...) }
 
-// listenerExpiries returns when the certificates of their users' expire that nodes hold for listeners.
+// listenerCertificates returns the validity of the users' certificates that nodes hold for listeners, by listener.
 func listenerCertificates(f facts.Cluster, kafka *v1.Kafka) map[string]metrics.Certificate {
 	listeners, _ := customListeners(kafka)
 	nodes := secretsIn(f)

@@ -267,7 +267,7 @@ func early(cert *x509.Certificate, now time.Time) bool {
 	return cert.NotBefore.After(now.Add(clockSkew))
 }
 
-// sans are the alternative names of a certificate, sorted.
+// sansOf returns the alternative names of a certificate, sorted.
 func sansOf(cert *x509.Certificate) []string {
 	names := slices.Clone(cert.DNSNames)
 	for _, ip := range cert.IPAddresses {

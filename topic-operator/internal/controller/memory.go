@@ -20,7 +20,8 @@ const (
 	longMemory = 24 * time.Hour
 )
 
-// memory is the state that a running operator keeps between passes. Its loss costs time, never correctness.
+// memory is the state that a running operator keeps between passes. Losing it costs time; without objectMemory.created it may also block a
+// deletion (NotReadyForDeletion), but it never costs a topic.
 type memory struct {
 	now func() time.Time
 	// backoff counts the temporary failures in a row of the passes over a name.
