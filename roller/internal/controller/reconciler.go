@@ -31,28 +31,28 @@ type Roll interface {
 	Close(ctx context.Context)
 }
 
-// oneUser is a roll that is used by one goroutine at a time.
-type oneUser struct {
+// exclusive is a roll that is used by one goroutine at a time.
+type exclusive struct {
 	Roll
 	turn chan struct{} // a mutex, as a channel, so that a caller can stop waiting
 }
 
 // take waits until no other goroutine uses the roll; it returns false if ctx ends first.
-func (o oneUser) take(ctx context.Context) bool {
+func (e exclusive) take(ctx context.Context) bool {
 	select {
-	case o.turn <- struct{}{}:
+	case e.turn <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-func (o oneUser) look(ctx context.Context) (roller.Decision, error) {
-	if !o.take(ctx) {
+func (e exclusive) look(ctx context.Context) (roller.Decision, error) {
+	if !e.take(ctx) {
 		return roller.Decision{}, context.Cause(ctx)
 	}
-	defer func() { <-o.turn }()
-	return o.Look(ctx)
+	defer func() { <-e.turn }()
+	return e.Look(ctx)
 }
 
 // Reconciler rolls the Kafka clusters of the StrimziPodSets that it sees. Its requests name Kafka clusters.
@@ -73,10 +73,11 @@ type Reconciler struct {
 	Passing func(cluster types.NamespacedName) (end func())
 
 	mu    sync.Mutex
-	rolls map[types.NamespacedName]oneUser
-	alone map[types.NamespacedName]finding // the clusters that are skipped
-	// nodes are the Kubernetes clusters in which a cluster had nodes when they could be read.
-	nodes map[types.NamespacedName]map[string]bool
+	rolls map[types.NamespacedName]exclusive
+	// skipped are the findings of the Kafka clusters that are skipped.
+	skipped map[types.NamespacedName]finding
+	// places are the Kubernetes clusters in which a cluster had nodes when they could be read.
+	places map[types.NamespacedName]map[string]bool
 	// sets are the uids of the sets of a cluster, by Kubernetes cluster.
 	sets map[types.NamespacedName]map[string][]types.UID
 }
@@ -116,8 +117,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 type finding struct {
 	// gone means that no set has nodes, in any Kubernetes cluster that can be read, nor had in any other.
 	gone bool
-	// nodes are the Kubernetes clusters in which sets have nodes, or had when they could be read.
-	nodes map[string]bool
+	// places are the Kubernetes clusters in which sets have nodes, or had when they could be read.
+	places map[string]bool
 	// why the cluster is skipped, because of the set in the Kubernetes cluster place; empty if it is not.
 	why   string
 	set   *core.StrimziPodSet
@@ -140,15 +141,12 @@ func (f *finding) refuse(place string, set *core.StrimziPodSet, why string) {
 	f.refusals[place] = why
 }
 
-// settle adds whether sets in a Kubernetes cluster have nodes.
-func (f *finding) settle(place string, has bool) {
-	if !has {
-		return
+// addPlace adds a Kubernetes cluster in which sets have nodes.
+func (f *finding) addPlace(place string) {
+	if f.places == nil {
+		f.places = map[string]bool{}
 	}
-	if f.nodes == nil {
-		f.nodes = map[string]bool{}
-	}
-	f.gone, f.nodes[place] = false, true
+	f.gone, f.places[place] = false, true
 }
 
 // find reads the sets in all caches. Sets in an unreadable Kubernetes cluster are unknown: if there are others, their nodes are still
@@ -156,7 +154,7 @@ func (f *finding) settle(place string, has bool) {
 // again.
 func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (finding, error) {
 	found := finding{gone: true, sets: map[string][]types.UID{}}
-	before, had := r.skipped(key)
+	before, had := r.before(key)
 	known := r.known(key)
 	for _, source := range r.Sources() {
 		var sets core.StrimziPodSetList
@@ -167,20 +165,23 @@ func (r *Reconciler) find(ctx context.Context, key types.NamespacedName) (findin
 			return finding{}, err
 		case err != nil:
 			// Of most names with the label there is nothing: a KafkaConnect has it, too.
-			found.settle(source.ID, had[source.ID])
+			if had[source.ID] {
+				found.addPlace(source.ID)
+			}
 			found.sets[source.ID] = known[source.ID]
 			found.refuse(source.ID, nil, before.refusals[source.ID])
 			continue
 		}
 		for i := range sets.Items {
 			found.sets[source.ID] = append(found.sets[source.ID], sets.Items[i].UID)
-			nodes, err := observe.DesiredNodes(&sets.Items[i])
-			found.settle(source.ID, err != nil || len(nodes) > 0)
+			if nodes, err := observe.DesiredNodes(&sets.Items[i]); err != nil || len(nodes) > 0 {
+				found.addPlace(source.ID)
+			}
 		}
 		set, why := observe.ExcludedBy(sets.Items, r.Named)
 		found.refuse(source.ID, set, why)
 	}
-	r.remember(key, found.nodes)
+	r.remember(key, found.places)
 	return found, nil
 }
 
@@ -216,38 +217,38 @@ func (r *Reconciler) replaced(key types.NamespacedName, now map[string][]types.U
 }
 
 // roll returns the roll of this cluster.
-func (r *Reconciler) roll(key types.NamespacedName) oneUser {
+func (r *Reconciler) roll(key types.NamespacedName) exclusive {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rolls == nil {
-		r.rolls, r.alone = map[types.NamespacedName]oneUser{}, map[types.NamespacedName]finding{}
+		r.rolls, r.skipped = map[types.NamespacedName]exclusive{}, map[types.NamespacedName]finding{}
 	}
-	delete(r.alone, key)
+	delete(r.skipped, key)
 	if _, there := r.rolls[key]; !there {
-		r.rolls[key] = oneUser{r.New(key), make(chan struct{}, 1)}
+		r.rolls[key] = exclusive{r.New(key), make(chan struct{}, 1)}
 	}
 	return r.rolls[key]
 }
 
-// skipped returns why a cluster was skipped before, and the Kubernetes clusters in which it had nodes.
-func (r *Reconciler) skipped(key types.NamespacedName) (finding, map[string]bool) {
+// before returns why a cluster was skipped before, and the Kubernetes clusters in which it had nodes.
+func (r *Reconciler) before(key types.NamespacedName) (finding, map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.alone[key], r.nodes[key]
+	return r.skipped[key], r.places[key]
 }
 
 // remember remembers the Kubernetes clusters in which a cluster has nodes.
-func (r *Reconciler) remember(key types.NamespacedName, nodes map[string]bool) {
+func (r *Reconciler) remember(key types.NamespacedName, places map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.nodes, key)
-	if len(nodes) == 0 {
+	delete(r.places, key)
+	if len(places) == 0 {
 		return
 	}
-	if r.nodes == nil {
-		r.nodes = map[types.NamespacedName]map[string]bool{}
+	if r.places == nil {
+		r.places = map[types.NamespacedName]map[string]bool{}
 	}
-	r.nodes[key] = nodes
+	r.places[key] = places
 }
 
 // end ends the roll of a cluster, if there is one, and records why. It reports whether the reason is new.
@@ -258,13 +259,13 @@ func (r *Reconciler) end(ctx context.Context, key types.NamespacedName, found fi
 	if found.gone || found.why != "" {
 		delete(r.sets, key)
 	}
-	news := found.why != r.alone[key].why
-	delete(r.alone, key)
+	news := found.why != r.skipped[key].why
+	delete(r.skipped, key)
 	if found.why != "" {
-		if r.alone == nil {
-			r.alone = map[types.NamespacedName]finding{}
+		if r.skipped == nil {
+			r.skipped = map[types.NamespacedName]finding{}
 		}
-		r.alone[key] = found
+		r.skipped[key] = found
 	}
 	r.mu.Unlock()
 	if rolling {
