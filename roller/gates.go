@@ -210,7 +210,7 @@ func (r *round) data(a *Assessment) (blocks []Block) {
 		return blocked(RuleAvailability, "%s", a.node.Hidden)
 	}
 	if r.nobodyAnswers(a) {
-		if other := r.comesBack(a); other != nil {
+		if other := r.awaitedBroker(a); other != nil {
 			return blocked(RuleAvailability, "it is unknown which replicas are in sync until node %d is back", other.Node)
 		}
 		return nil
@@ -249,8 +249,8 @@ func (r *round) quorum(a *Assessment) []Block {
 	return nil
 }
 
-// comesBack returns another broker that is away, or became unready a short time ago, and may soon be back; nil if there is none.
-func (r *round) comesBack(a *Assessment) *Assessment {
+// awaitedBroker returns another broker that is away, or became unready a short time ago, and may soon be back; nil if there is none.
+func (r *round) awaitedBroker(a *Assessment) *Assessment {
 	for _, other := range r.nodes {
 		recent := other.State == StateUnready && r.s.At.Sub(other.node.ReadyChanged) < r.policy.Patience
 		if other != a && other.Roles.Broker && (recent || other.State == StateMissing || other.State == StateRecovering ||

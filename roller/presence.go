@@ -148,8 +148,8 @@ func (r *round) unasked(a *Assessment) []NodeID {
 	return ids
 }
 
-// racked returns the snapshot with the racks of brokers that are being restarted: Kafka before 4.0 does not list fenced ones.
-func (s *Snapshot) racked(p Progress) *Snapshot {
+// keepRacks returns the snapshot with the racks of brokers that are being restarted: Kafka before 4.0 does not list fenced ones.
+func (s *Snapshot) keepRacks(p Progress) *Snapshot {
 	var next *Snapshot
 	for i := range s.Nodes {
 		if rack := p.Restarts[s.Nodes[i].ID].Rack; rack != "" && s.Nodes[i].Rack == "" {
@@ -163,9 +163,9 @@ func (s *Snapshot) racked(p Progress) *Snapshot {
 	return cmp.Or(next, s)
 }
 
-// absent returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
+// addRestarting returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
 // (docs/decisions/facts-of-a-restart.md). While Kafka does not tell whether it lists them, they are waited for as long as any node.
-func (s *Snapshot) absent(p Progress, policy Policy) *Snapshot {
+func (s *Snapshot) addRestarting(p Progress, policy Policy) *Snapshot {
 	var missing []Node
 	for id, r := range p.Restarts {
 		if s.Node(id) != nil || s.forgets() || s.Unread == "" && s.At.Sub(r.At) >= policy.Patience {
@@ -179,8 +179,8 @@ func (s *Snapshot) absent(p Progress, policy Policy) *Snapshot {
 	if len(missing) == 0 {
 		return s
 	}
-	whole := *s
-	whole.Nodes = append(append([]Node{}, s.Nodes...), missing...)
-	sortNodes(whole.Nodes)
-	return &whole
+	next := *s
+	next.Nodes = append(append([]Node{}, s.Nodes...), missing...)
+	sortNodes(next.Nodes)
+	return &next
 }

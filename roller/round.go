@@ -43,7 +43,7 @@ type round struct {
 
 // newRound assesses all nodes, orders them, and counts those that are down.
 func newRound(s *Snapshot, p Progress, policy Policy) *round {
-	s = s.whole().absent(p, policy).racked(p)
+	s = s.markUnseen().addRestarting(p, policy).keepRacks(p)
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	r.assessNodes(p)
 	r.countControllers()

@@ -54,8 +54,8 @@ func UnseenText(ids []NodeID) string {
 		"Kafka, and check that its pods have the label strimzi.io/cluster", list(ids))
 }
 
-// whole returns the snapshot with Unread set if Kafka reports nodes that are not in it.
-func (s *Snapshot) whole() *Snapshot {
+// markUnseen returns the snapshot with Unread set if Kafka reports nodes that no pod or StrimziPodSet shows.
+func (s *Snapshot) markUnseen() *Snapshot {
 	if s.Unread != "" {
 		return s
 	}
