@@ -50,9 +50,9 @@ type Probing struct {
 	Timeout time.Duration
 	// Hysteresis is the number of probes that change the verdict. Zero: 3 failures, 3 successes.
 	Hysteresis Hysteresis
-	// Patience is for how long a remote member can't be used, because it does not respond or refuses the operator, until it is probed at each
+	// SlowAfter is for how long a remote member can't be used, because it does not respond or refuses the operator, until it is probed at each
 	// fifth Interval only. That ends when it can be used, or when its credentials change. Zero: 10 min.
-	Patience time.Duration
+	SlowAfter time.Duration
 }
 
 func (p Probing) withDefaults() Probing {
@@ -62,8 +62,8 @@ func (p Probing) withDefaults() Probing {
 	if p.Timeout <= 0 {
 		p.Timeout = 3 * time.Second
 	}
-	if p.Patience <= 0 {
-		p.Patience = 10 * time.Minute
+	if p.SlowAfter <= 0 {
+		p.SlowAfter = 10 * time.Minute
 	}
 	p.Timeout = min(p.Timeout, p.Interval)
 	if p.Hysteresis.Failures < 1 {
@@ -92,9 +92,9 @@ type pace struct {
 }
 
 // due reports, once an interval, whether to probe.
-func (p *pace) due(now time.Time, patience time.Duration) bool {
+func (p *pace) due(now time.Time, slowAfter time.Duration) bool {
 	p.skipped++
-	if !p.unusable.IsZero() && now.Sub(p.unusable) >= patience && p.skipped < rarely {
+	if !p.unusable.IsZero() && now.Sub(p.unusable) >= slowAfter && p.skipped < rarely {
 		return false
 	}
 	p.skipped = 0

@@ -60,7 +60,7 @@ func (r *remoteRun) run(ctx context.Context) {
 		case <-r.wake:
 			due = false
 		case now := <-ticker.C:
-			due = r.pace.due(now, r.probing.Patience)
+			due = r.pace.due(now, r.probing.SlowAfter)
 		case <-ctx.Done():
 			return
 		}

@@ -360,7 +360,7 @@ func TestAClusterThatHasBeenAwayForLongIsTriedLessOften(t *testing.T) {
 		return []byte(`{clusters: [{name: c, cluster: {server: "` + broken.URL + `", insecure-skip-tls-verify: true}}],
 			users: [{name: u, user: {token: ` + token + `}}], contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x}`)
 	}
-	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: interval, Patience: 1} })
+	w := newWorld(t, func(o *Options) { o.Probing = Probing{Interval: interval, SlowAfter: 1} })
 	w.secret("east", kubeconfig("one"))
 	w.remotes(Remote{ID: "east", Secret: "east"})
 	w.Eventually(func() int { return len(*tried.Load()) }).Should(BeNumerically(">=", 3))

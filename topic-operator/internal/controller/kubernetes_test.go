@@ -133,7 +133,7 @@ func TestWithoutTheRightToPatchNothingIsDoneInKafka(t *testing.T) {
 	}).Should(ContainElement(ContainSubstring("cannot patch")))
 	w.Expect(w.kafka.took()).To(HaveEach("describe a"))
 	w.Expect(w.get("a")).To(claim("", ""))
-	w.clock.step(patience)
+	w.clock.step(reportAfter)
 	w.pass("a")
 	w.Expect(w.get("a").Status.Conditions).To(ContainElement(HaveField("Message", ContainSubstring("the finalizer can't be added"))))
 }

@@ -176,7 +176,7 @@ func TestABrokerThatNeverShowsTheTopicIsReported(t *testing.T) {
 	w.restart() // or the topic counts as created for it a moment ago
 	w.delete("b")
 	passes("b")
-	w.clock.step(patience)
+	w.clock.step(reportAfter)
 	w.pass("b")
 	w.Expect(w.get("b")).To(haveCondition(HavePrefix("Ready=False KafkaError: Deletion failed: the Kafka controller has another state")))
 

@@ -90,9 +90,9 @@ type stored struct {
 type mismatch struct {
 	// reported is the generation for which the status has the reason ClusterMismatch.
 	reported int64
-	// looks counts the passes since then; at is the time of the last one.
-	looks int
-	at    time.Time
+	// passes counts the passes since then; at is the time of the last one.
+	passes int
+	at     time.Time
 	// version is the object's resourceVersion in the last pass, and quiet counts the passes that found it unchanged.
 	version string
 	quiet   int
@@ -251,14 +251,14 @@ func (m *memory) mismatched(kt *v1.KafkaTopic, interval time.Duration) (reported
 		if was == nil || was.reported != kt.Generation {
 			return
 		}
-		now := &mismatch{reported: kt.Generation, looks: was.looks + 1, at: m.now(), version: kt.ResourceVersion}
+		now := &mismatch{reported: kt.Generation, passes: was.passes + 1, at: m.now(), version: kt.ResourceVersion}
 		if was.version == now.version {
 			now.quiet = was.quiet + 1
 		}
 		if reported = now.quiet < calm; !reported {
 			now.quiet = 0
 		}
-		o.mismatch, later = now, interval*time.Duration(1<<min(now.looks, longest))-interval
+		o.mismatch, later = now, interval*time.Duration(1<<min(now.passes, longest))-interval
 	})
 	return reported, later
 }

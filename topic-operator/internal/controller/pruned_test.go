@@ -94,7 +94,7 @@ func TestWhileItIsUnknownWhetherAnObjectIsManagedNothingIsChanged(t *testing.T) 
 	}
 	w.delete("a")
 	for range 2 { // the second pass reads the first one's report
-		w.clock.step(patience)
+		w.clock.step(reportAfter)
 		w.withholds("a", "no answer")
 		w.Expect(w.get("a").Status.Conditions).To(ContainElements(
 			And(HaveField("Type", v1.ConditionReady), HaveField("Message", "Nothing is changed in Kafka for topic 'a': the KafkaTopic may be "+

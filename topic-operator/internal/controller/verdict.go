@@ -83,7 +83,7 @@ func (r *Reconciler) failed(p *pass, claim *topic.Claim, errs ...error) verdict 
 // moment. One that does not, because it no longer applies the metadata, is reported after a while.
 func (r *Reconciler) wait(p *pass) verdict {
 	v := verdict{then: retried}
-	if r.memory.failingFor(p.key) < patience {
+	if r.memory.failingFor(p.key) < reportAfter {
 		return v
 	}
 	prefix, shows := "", "does not show it"

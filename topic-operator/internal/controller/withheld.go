@@ -39,8 +39,9 @@ func withhold(what string, err error) error {
 	return &withheld{what: what, cause: err}
 }
 
-// patience is how long a change is withheld before the status shows it: most API servers answer again soon.
-const patience = 30 * time.Second
+// reportAfter is how long passes fail before the status shows a reason that usually ends by itself: an API server that does not answer, or
+// a broker that lags.
+const reportAfter = 30 * time.Second
 
 // notAllowed returns the verdict of a pass whose change was withheld. The pass is repeated.
 func (r *Reconciler) notAllowed(p *pass, w *withheld) verdict {
@@ -53,7 +54,7 @@ func (r *Reconciler) notAllowed(p *pass, w *withheld) verdict {
 	if ownership.WasUnmanaged(p.kt) { // only the status has that
 		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
 	}
-	v := verdict{then: retried, outcome: &o, quiet: patience, cause: w.cause.Error()}
+	v := verdict{then: retried, outcome: &o, quiet: reportAfter, cause: w.cause.Error()}
 	if id, own := p.facts.Object.ClusterID, r.options.Identity.Current().ID; id != "" && own != "" && id != own {
 		v.quiet = math.MaxInt64 // the status may be another operator's
 	}

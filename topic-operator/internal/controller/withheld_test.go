@@ -75,7 +75,7 @@ func TestANamespaceThatMayNotBeReadIsReported(t *testing.T) {
 			w.withholds("b", "list the KafkaTopics of namespace '"+lost+"' again")
 			w.Expect(w.get("a")).To(haveConditions("Ready=True"), "most errors pass by")
 
-			w.clock.step(patience)
+			w.clock.step(reportAfter)
 			w.sink.took()
 			for range 3 {
 				w.pass("a")
@@ -114,7 +114,7 @@ func TestWhatIsWithheldIsNotReportedOnAnObjectOfAnotherCluster(t *testing.T) {
 	d.err = errors.New("no answer")
 	for range 3 {
 		w.pass("a")
-		w.clock.step(patience)
+		w.clock.step(reportAfter)
 		w.Expect(w.get("a")).To(haveConditions(ofAnother))
 	}
 }
@@ -165,7 +165,7 @@ func TestAFinalizerThatCannotBeWrittenIsReported(t *testing.T) {
 			for range 2 {
 				w.pass("new")
 				w.pass("gone")
-				w.clock.step(patience)
+				w.clock.step(reportAfter)
 			}
 			w.pass("new")
 			w.pass("gone")
@@ -195,7 +195,7 @@ func TestWhatIsWithheldIsReportedWhileTheOwnClusterIsUnknown(t *testing.T) {
 	w.rightsLost("not-there", false)
 	w.delete("a")
 	w.pass("a")
-	w.clock.step(patience)
+	w.clock.step(reportAfter)
 	w.pass("a")
 	w.Expect(w.get("a")).To(haveCondition(HavePrefix("Ready=False InternalError: Nothing is changed in Kafka for topic 'a'")))
 }
