@@ -47,8 +47,8 @@ const (
 	reasonTerminating = "AnchorTerminating"
 )
 
-// notItsOwn reports whether a pass ended because what exists is somebody else's, or may be: it writes nothing more.
-func notItsOwn(err error) bool {
+// isOthers reports whether a pass ended because what exists is somebody else's, or may be: it writes nothing more.
+func isOthers(err error) bool {
 	failure, is := errors.AsType[*Failure](err)
 	return is && !failure.Elsewhere && slices.Contains([]string{reasonFenced, reasonRenamed, reasonConflict}, failure.Reason)
 }

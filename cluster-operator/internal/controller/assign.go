@@ -44,7 +44,7 @@ func (p *pass) assign(ctx context.Context) error {
 // assignment returns what the assignment depends on, but for what brokers hold.
 func (p *pass) assignment() topology.Input {
 	in := topology.Input{
-		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.forced(), Running: p.existing(), Voters: p.voters(),
+		Namespace: p.kafka.Namespace, Name: p.kafka.Name, Force: p.mayLoseData(), Running: p.existing(), Voters: p.voters(),
 	}
 	for _, s := range p.sites {
 		in.Volumes = append(in.Volumes, p.volumes(s)...)

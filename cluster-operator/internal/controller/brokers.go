@@ -96,7 +96,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 		}) {
 			continue
 		}
-		if why := holdings.WhyKept(b.ID); why != "" && !p.forced() {
+		if why := holdings.WhyKept(b.ID); why != "" && !p.mayLoseData() {
 			if unknown != nil {
 				why += fmt.Sprintf(" (%v)", unknown)
 			}

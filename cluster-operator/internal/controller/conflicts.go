@@ -62,8 +62,8 @@ func (c *conflicts) in(kafka types.NamespacedName, cluster string, now time.Time
 	return latest, now.Before(latest.until)
 }
 
-// end notes that a pass met no conflict: those are over whose Kubernetes clusters were not left out.
-func (c *conflicts) end(kafka types.NamespacedName, now time.Time) {
+// noneMet notes that a pass met no conflict: those are over whose Kubernetes clusters were not left out.
+func (c *conflicts) noneMet(kafka types.NamespacedName, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for cluster, latest := range c.met[kafka] {
@@ -98,17 +98,17 @@ func lastingConflict(err error) error {
 	return fmt.Errorf("writes keep conflicting: the operator's cache is behind, or another client keeps changing the objects: %w", err)
 }
 
-// lasting returns the error of conflicts at home that don't end; nil if the pass is to be repeated at once.
-func (r *Reconciler) lasting(kafka types.NamespacedName, err error) error {
+// lastingConflictAtHome returns the error of conflicts at home that don't end; nil if the pass is to be repeated at once.
+func (r *Reconciler) lastingConflictAtHome(kafka types.NamespacedName, err error) error {
 	if r.conflicts.meet(kafka, topology.Home, err, r.Now()) {
 		return lastingConflict(err)
 	}
 	return nil
 }
 
-// again has a pass repeated for which the cache was behind: at once, and with back-off if that lasts.
-func (r *Reconciler) again(kafka types.NamespacedName, err error) (reconcile.Result, error) {
-	if err := r.lasting(kafka, err); err != nil {
+// requeueStale has a pass repeated for which the cache was behind: at once, and with back-off if that lasts.
+func (r *Reconciler) requeueStale(kafka types.NamespacedName, err error) (reconcile.Result, error) {
+	if err := r.lastingConflictAtHome(kafka, err); err != nil {
 		r.Metrics.Reconciled(kafka.Namespace, passes.Pass{})
 		return reconcile.Result{}, err
 	}

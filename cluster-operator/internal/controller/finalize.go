@@ -53,12 +53,12 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if p.metElsewhere {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
 	}
-	if repeated(err) {
-		if err = r.lasting(client.ObjectKeyFromObject(kafka), err); err == nil {
+	if isStale(err) {
+		if err = r.lastingConflictAtHome(client.ObjectKeyFromObject(kafka), err); err == nil {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil
 		}
 	} else {
-		r.conflicts.end(client.ObjectKeyFromObject(kafka), r.Now())
+		r.conflicts.noneMet(client.ObjectKeyFromObject(kafka), r.Now())
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
 		failure.Message += ". " + p.withoutFinalizer()

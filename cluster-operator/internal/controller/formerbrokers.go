@@ -25,7 +25,7 @@ const formerBrokersDelay = 30 * time.Second
 // holdFormerBrokers keeps the roller off the pods of former brokers while these hold replicas, or may hold some. They were empty when their
 // StrimziPodSet was written, and may get replicas until the roller restarts them, which takes days if there is a maintenance window.
 func (p *pass) holdFormerBrokers(ctx context.Context) error {
-	kept := p.whyFormerBrokersRun(ctx)
+	kept := p.reasonsToHold(ctx)
 	return p.each(func(s *site) error {
 		for _, l := range p.listed {
 			pod := s.facts.Pods[l.Pod.Name]
@@ -65,15 +65,15 @@ func (s *site) holdFormerBroker(ctx context.Context, pod *corev1.Pod, hold bool)
 	return nil
 }
 
-// whyFormerBrokersRun returns why former brokers must not be restarted, by id.
-func (p *pass) whyFormerBrokersRun(ctx context.Context) map[int32]string {
+// reasonsToHold returns why former brokers must not be restarted, by id.
+func (p *pass) reasonsToHold(ctx context.Context) map[int32]string {
 	former := map[int32]bool{}
 	for _, l := range p.listed {
 		if isFormerBroker(p.pod(l.Node), l.Node) {
 			former[l.Node.ID] = true
 		}
 	}
-	if len(former) == 0 || p.forced() {
+	if len(former) == 0 || p.mayLoseData() {
 		return nil
 	}
 	p.requeueAfter(formerBrokersDelay) // nothing reports a new topic, nor that a broker is empty now

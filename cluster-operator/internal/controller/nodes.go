@@ -42,7 +42,7 @@ func (p *pass) nodes(ctx context.Context) error {
 	if err == nil {
 		err = p.applyNodes(ctx)
 	}
-	if quota(err) && len(stay) > 0 {
+	if exceedsQuota(err) && len(stay) > 0 {
 		return fmt.Errorf("%w. %s count too, and are of nodes that are not wanted any more and never ran: delete them", err, claimsIn(stay))
 	}
 	if err != nil {
@@ -204,7 +204,7 @@ func (p *pass) applySets(ctx context.Context, s *site) error {
 
 // leaving returns the running brokers that are about to be stopped, unless the user allows to remove them with their data.
 func (p *pass) leaving() []int32 {
-	if p.forced() {
+	if p.mayLoseData() {
 		return nil
 	}
 	brokers := map[int32]bool{}
@@ -233,8 +233,10 @@ func (p *pass) stillEmpty(ctx context.Context, leave []int32) error {
 	return nil
 }
 
-// forced reports whether the user allows to remove brokers with their data.
-func (p *pass) forced() bool { return v1.IsTrue(p.kafka.Annotations, v1.AnnotationSkipScaleDownCheck) }
+// mayLoseData reports whether the user accepts that data or metadata is lost: strimzi.io/skip-broker-scaledown-check.
+func (p *pass) mayLoseData() bool {
+	return v1.IsTrue(p.kafka.Annotations, v1.AnnotationSkipScaleDownCheck)
+}
 
 // restartedAt identifies the last restart of a pod that was asked for by an annotation of its StrimziPodSet, or that a larger volume
 // needed. The nodes of a removed pool stay as they are, and their file systems as large.

@@ -100,11 +100,11 @@ type pass struct {
 // run carries out the pass, and lets the roller at the nodes, whatever becomes of the pass, if they are the Kafka's: it may be needed.
 func (p *pass) run(ctx context.Context) error {
 	err := p.carryOutSteps(ctx)
-	if repeated(err) || notItsOwn(err) || len(p.sites) == 0 {
+	if isStale(err) || isOthers(err) || len(p.sites) == 0 {
 		return err
 	}
 	failed := p.letRoll(ctx)
-	if err == nil || repeated(failed) {
+	if err == nil || isStale(failed) {
 		return failed
 	}
 	if failed != nil {
@@ -218,7 +218,7 @@ func (p *pass) applyOver(ctx context.Context, s *site, wanted, live client.Objec
 	}
 	if claim, ok := wanted.(*corev1.PersistentVolumeClaim); ok && rejected(err) {
 		if has, ok := live.(*corev1.PersistentVolumeClaim); ok {
-			p.add(status.Problem{Pool: claim.Labels[core.LabelPoolName], Reason: v1.ReasonPVCResizing, Blocks: true, Stalled: !quota(err),
+			p.add(status.Problem{Pool: claim.Labels[core.LabelPoolName], Reason: v1.ReasonPVCResizing, Blocks: true, Stalled: !exceedsQuota(err),
 				Message: fmt.Sprintf("PVC %s cannot %s: %v", claim.Name, changeOf(has, claim), err)})
 			asIs := claim.DeepCopy()
 			asIs.Spec.Resources, asIs.Spec.VolumeAttributesClassName = has.Spec.Resources, has.Spec.VolumeAttributesClassName
@@ -260,8 +260,10 @@ func changeOf(has, wanted *corev1.PersistentVolumeClaim) string {
 // ofQuota matches the error of an API server about a ResourceQuota. The name of the object, which precedes that, may have the word too.
 var ofQuota = regexp.MustCompile(`is forbidden: (exceeded|failed|insufficient|status unknown for) quota\b`)
 
-// quota reports whether the API server rejects an object because of a ResourceQuota, which may have room later.
-func quota(err error) bool { return apierrors.IsForbidden(err) && ofQuota.MatchString(err.Error()) }
+// exceedsQuota reports whether the API server rejects an object because of a ResourceQuota, which may have room later.
+func exceedsQuota(err error) bool {
+	return apierrors.IsForbidden(err) && ofQuota.MatchString(err.Error())
+}
 
 // rejected reports whether the API server, or an admission webhook, rejects an object as it is.
 func rejected(err error) bool {

@@ -24,7 +24,7 @@ func (p *pass) peers(ctx context.Context) error {
 		return nil
 	}
 	found, err := p.resolve(ctx, p.request(ctx))
-	if failure, is := errors.AsType[*Failure](err); repeated(err) || is && failure.Stalled {
+	if failure, is := errors.AsType[*Failure](err); isStale(err) || is && failure.Stalled {
 		return err // that was not the provider
 	}
 	if err != nil {

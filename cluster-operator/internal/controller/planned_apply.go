@@ -144,7 +144,7 @@ func onlyOfObject(err error) bool {
 	switch {
 	case meta.IsNoMatchError(err):
 		return true
-	case repeated(err), clusters.IsUnreachable(err), missingNamespace(err) != "", apierrors.IsUnauthorized(err), apierrors.IsTimeout(err),
+	case isStale(err), clusters.IsUnreachable(err), missingNamespace(err) != "", apierrors.IsUnauthorized(err), apierrors.IsTimeout(err),
 		apierrors.IsServerTimeout(err), apierrors.IsServiceUnavailable(err), apierrors.IsTooManyRequests(err):
 		return false
 	}

@@ -96,5 +96,5 @@ func violatesPodSecurity(err error) bool {
 func denied(err error) bool {
 	text := fmt.Sprint(err)
 	webhook := strings.Contains(text, "admission webhook ") && strings.Contains(text, " denied the request")
-	return webhook || apierrors.IsForbidden(err) && !quota(err) && !strings.Contains(text, "error looking up service account ")
+	return webhook || apierrors.IsForbidden(err) && !exceedsQuota(err) && !strings.Contains(text, "error looking up service account ")
 }

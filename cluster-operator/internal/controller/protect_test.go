@@ -417,11 +417,11 @@ func TestAMessageNamesWhatAVolumeCantGet(t *testing.T) {
 func TestAVolumeThatWaitsForAQuotaIsNotStalled(t *testing.T) {
 	claims := schema.GroupResource{Resource: "persistentvolumeclaims"}
 	g := NewWithT(t)
-	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("exceeded quota: storage, requested: 1Gi")))).To(BeTrue())
-	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("only dynamically provisioned pvc can be resized")))).To(BeFalse())
-	g.Expect(quota(apierrors.NewForbidden(claims, "data-quota-0", errors.New("not allowed")))).To(BeFalse())
-	g.Expect(quota(apierrors.NewForbidden(claims, "data", errors.New("status unknown for quota: storage")))).To(BeTrue())
-	g.Expect(quota(apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "quota", nil))).To(BeFalse())
+	g.Expect(exceedsQuota(apierrors.NewForbidden(claims, "data", errors.New("exceeded quota: storage, requested: 1Gi")))).To(BeTrue())
+	g.Expect(exceedsQuota(apierrors.NewForbidden(claims, "data", errors.New("only dynamically provisioned pvc can be resized")))).To(BeFalse())
+	g.Expect(exceedsQuota(apierrors.NewForbidden(claims, "data-quota-0", errors.New("not allowed")))).To(BeFalse())
+	g.Expect(exceedsQuota(apierrors.NewForbidden(claims, "data", errors.New("status unknown for quota: storage")))).To(BeTrue())
+	g.Expect(exceedsQuota(apierrors.NewInvalid(schema.GroupKind{Kind: "PersistentVolumeClaim"}, "quota", nil))).To(BeFalse())
 }
 
 // loseKafka deletes the Kafka and pools of it, as a user does, and everything but volumes, as the garbage collector does. The volumes have

@@ -107,7 +107,7 @@ func (p *pass) planRemoval(ctx context.Context) removal.Plan {
 func (p *pass) removalFacts() removal.Input {
 	in := removal.Input{
 		Away: len(p.away) > 0, Planned: p.input.Stretch == nil || p.planned, TopicOperator: model.WantsTopicOperator(p.kafka),
-		Replacing: p.replacing, Cordons: p.cordons(), Forced: p.forced(), Answers: map[int32]removal.Answer{},
+		Replacing: p.replacing, Cordons: p.cordons(), Forced: p.mayLoseData(), Answers: map[int32]removal.Answer{},
 	}
 	for _, n := range p.input.Topology.Nodes() {
 		in.Nodes = append(in.Nodes, removal.Node{Cluster: n.Cluster, Pod: p.podName(n), HasPool: p.pools[n.Pool] != nil})

@@ -118,7 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	if r.kafkas.Behind(kafka) {
-		return r.again(req.NamespacedName, fmt.Errorf("read Kafka %s: %w", req.NamespacedName, errBehind)) // no event reports its return
+		return r.requeueStale(req.NamespacedName, fmt.Errorf("read Kafka %s: %w", req.NamespacedName, errBehind)) // no event reports its return
 	}
 	if kafka.DeletionTimestamp != nil {
 		return r.finalize(ctx, kafka)
@@ -140,29 +140,29 @@ func (r *Reconciler) reconcile(ctx context.Context, kafka *v1.Kafka) (reconcile.
 	p := r.passOver(ctx, kafka)
 	began := r.Now()
 	err := p.run(ctx)
-	conflict := repeated(err)
+	conflict := isStale(err)
 	if conflict {
 		if p.metElsewhere {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
 		}
-		if err = r.lasting(name, err); err == nil {
+		if err = r.lastingConflictAtHome(name, err); err == nil {
 			return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
 		}
 	}
 	next, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
 	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
-	if apierrors.IsConflict(pools) && r.lasting(name, pools) == nil {
+	if apierrors.IsConflict(pools) && r.lastingConflictAtHome(name, pools) == nil {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	switch err := errors.Join(r.writeStatus(ctx, kafka, status.Of(p.status)), pools); {
 	case apierrors.IsConflict(err):
-		return r.again(name, err) // as above
+		return r.requeueStale(name, err) // the cache is behind
 	case err != nil:
 		return reconcile.Result{}, err
 	}
 	if !conflict {
-		r.conflicts.end(name, r.Now())
+		r.conflicts.noneMet(name, r.Now())
 	}
 	if retry != nil {
 		return reconcile.Result{}, retry
@@ -179,8 +179,8 @@ func (r *Reconciler) cleanUp(ctx context.Context, kafka types.NamespacedName) (r
 		next = awayDelay
 	}
 	err := errors.Join(swept, orphaned, released)
-	if repeated(orphaned) || apierrors.IsConflict(released) {
-		return r.again(kafka, err)
+	if isStale(orphaned) || apierrors.IsConflict(released) {
+		return r.requeueStale(kafka, err)
 	}
 	r.conflicts.forget(kafka)
 	return reconcile.Result{RequeueAfter: next}, err
@@ -285,7 +285,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	p := r.passOver(ctx, kafka)
 	unread := p.readSites(ctx)
 	if errors.Is(unread, errBehind) {
-		return r.again(client.ObjectKeyFromObject(kafka), unread)
+		return r.requeueStale(client.ObjectKeyFromObject(kafka), unread)
 	}
 	if len(p.sites) == 0 {
 		return reconcile.Result{}, unread
@@ -294,8 +294,8 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 		return reconcile.Result{}, err
 	}
 	unprotected := p.protect(ctx)
-	if repeated(unprotected) {
-		return r.again(client.ObjectKeyFromObject(kafka), unprotected)
+	if isStale(unprotected) {
+		return r.requeueStale(client.ObjectKeyFromObject(kafka), unprotected)
 	}
 	if unprotected != nil {
 		p.log.Error(unprotected, "Failed to protect volumes and CAs of a paused Kafka")
@@ -306,7 +306,7 @@ func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Resu
 	if noted != nil {
 		p.log.Info("Failed to record that the Kafka has a topic operator", "error", noted.Error())
 	}
-	r.conflicts.end(client.ObjectKeyFromObject(kafka), r.Now())
+	r.conflicts.noneMet(client.ObjectKeyFromObject(kafka), r.Now())
 	p.figures.Paused = true
 	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
 	paused := func(pool *v1.KafkaNodePool) v1.KafkaNodePoolStatus { return status.PausedPool(pool, r.Now()) }

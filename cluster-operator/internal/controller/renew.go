@@ -24,14 +24,14 @@ import (
 // renewDespite renews certificates in a pass that ends with an error, and returns that error; or the one of a write that is to be repeated
 // at once.
 func (p *pass) renewDespite(ctx context.Context, err error) error {
-	if repeated(err) || notItsOwn(err) {
+	if isStale(err) || isOthers(err) {
 		return err
 	}
 	failed := p.renew(ctx)
 	refused, is := errors.AsType[*pki.Error](failed)
 	switch {
 	case failed == nil:
-	case repeated(failed):
+	case isStale(failed):
 		return failed
 	case is && (p.firstAway() == nil || refused.Reason != pki.ReasonUnknown || refused.Err != nil):
 		if first, same := errors.AsType[*pki.Error](err); !same || first.Error() != refused.Error() {
@@ -49,8 +49,8 @@ func (p *pass) renewDespite(ctx context.Context, err error) error {
 // renewRetry is when the renewal is tried again in a pass that only a user can mend.
 const renewRetry = time.Minute
 
-// repeated reports whether a pass is repeated because the cache was behind.
-func repeated(err error) bool {
+// isStale reports whether an error means that the cache was behind, so that the pass is repeated.
+func isStale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errBehind)
 }
 

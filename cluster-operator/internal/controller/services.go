@@ -106,14 +106,14 @@ func (p *pass) changeServices(ctx context.Context) error {
 func (p *pass) clearTheWay(ctx context.Context, s *site, refused model.Object, why error) error {
 	var unwanted []removal.Object
 	for key, live := range s.facts.Objects {
-		if key.Kind == facts.KeyOf(refused).Kind && (quota(why) || sharesNodePort(refused, live) || sharesHost(refused, live, why)) {
+		if key.Kind == facts.KeyOf(refused).Kind && (exceedsQuota(why) || sharesNodePort(refused, live) || sharesHost(refused, live, why)) {
 			object := p.removalObject(s, key, live)
-			object.Serves = object.Serves && quota(why) // else it would keep what is wanted for ever
+			object.Serves = object.Serves && exceedsQuota(why) // else it would keep what is wanted for ever
 			unwanted = append(unwanted, object)
 		}
 	}
 	in := removal.Input{Planned: p.input.Stretch == nil || p.planned, Objects: unwanted}
-	if quota(why) {
+	if exceedsQuota(why) {
 		in.Replacing = p.replacing // what nodes still advertise stays
 	}
 	obsolete := removal.Decide(in).Delete

@@ -90,7 +90,7 @@ func (p *pass) each(do func(*site) error) error {
 		failure, is := errors.AsType[*Failure](err)
 		switch {
 		case err == nil:
-		case repeated(err):
+		case isStale(err):
 			p.conflicts.meet(client.ObjectKeyFromObject(p.kafka), s.cluster, err, p.Now())
 			p.metElsewhere = true
 			return err

@@ -92,7 +92,7 @@ func (p *pass) acceptStorageOf(ctx context.Context, pool *v1.KafkaNodePool, size
 func (p *pass) take(pool *v1.KafkaNodePool, removed []int32) {
 	for _, volume := range removed {
 		for _, l := range p.nodesOf(pool.Name) {
-			if claim := [2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}; p.seenEmpty[claim] || p.forced() {
+			if claim := [2]string{l.Node.Cluster, model.ClaimOf(volume, l.Pod.Name)}; p.seenEmpty[claim] || p.mayLoseData() {
 				p.taken[claim] = true
 			}
 		}
@@ -164,7 +164,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 			dirs, known := reported[l.Node.ID]
 			inUse := func(cordons bool) string {
 				why := ""
-				if l.Node.Roles.Broker && !p.forced() {
+				if l.Node.Roles.Broker && !p.mayLoseData() {
 					why = p.whyVolumeStays(l.Node.ID, volume, dirs, known, cordons)
 				}
 				return cmp.Or(why, p.whyLogStays(l, volume, pool, before))
@@ -209,7 +209,7 @@ func (p *pass) whyLogStays(l facts.ListedPod, volume int32, pool *v1.KafkaNodePo
 // the others again, if there are any.
 func (p *pass) logMayGo(volume int32, before v1.Storage) bool {
 	controllers := slices.DeleteFunc(p.existing(), func(n topology.Node) bool { return !n.Roles.Controller })
-	return p.forced() && (len(controllers) > 1 || model.MetadataVolume(before) != volume)
+	return p.mayLoseData() && (len(controllers) > 1 || model.MetadataVolume(before) != volume)
 }
 
 // nodesOf returns the nodes of a pool as StrimziPodSets list them. Of a node that is in none, only the pod's name is known.

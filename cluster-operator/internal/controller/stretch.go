@@ -193,7 +193,7 @@ func (p *pass) keptVolumes(s *site) bool {
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
-	if _, is := errors.AsType[*Failure](err); !is && member.State == clusters.Connected && !errors.Is(err, errVersions) && !repeated(err) {
+	if _, is := errors.AsType[*Failure](err); !is && member.State == clusters.Connected && !errors.Is(err, errVersions) && !isStale(err) {
 		p.failedElsewhere = err
 	}
 	if errors.Is(err, errVersions) { // which does not end by itself

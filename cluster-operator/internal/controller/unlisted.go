@@ -199,7 +199,7 @@ func (p *pass) voters() []int32 {
 // left of it, so that nobody keeps it. Two sets of voters would be in use, and a majority of the second one may lack what that of the first
 // committed. voters are those that nodes are configured with.
 func (p *pass) checkVoters(voters []int32) error {
-	if p.forced() {
+	if p.mayLoseData() {
 		return nil
 	}
 	wanted := map[int32]bool{}

@@ -30,7 +30,7 @@ const (
 // controller that exists is gone: somebody deleted it to start the node empty.
 func (p *pass) findEmptyVoters(ctx context.Context) (map[string]bool, error) {
 	wait := map[string]bool{}
-	if p.forced() || !p.mayHaveMetadata() {
+	if p.mayLoseData() || !p.mayHaveMetadata() {
 		return wait, nil
 	}
 	lost, err := p.lostLogs(ctx)
@@ -125,7 +125,7 @@ func (p *pass) mayHaveVoted() []topology.Node {
 // backup has just restored these, nothing else shows that their controllers ever ran.
 func (p *pass) checkFirstVoters(ctx context.Context) error {
 	made := slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool { return !p.isOrphan(l.Set) })
-	if p.forced() || made || len(p.remembered) > 0 {
+	if p.mayLoseData() || made || len(p.remembered) > 0 {
 		return nil
 	}
 	had, unread, ephemeral := p.earlierLogs()

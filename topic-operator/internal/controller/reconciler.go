@@ -168,7 +168,7 @@ func (r *Reconciler) carryOut(ctx context.Context, p *pass, d ownership.Decision
 		return r.release(ctx, p, d)
 	case ownership.MarkUnmanaged:
 		r.memory.forgetCreation(p.kt.UID)
-		return report(topic.Outcome{State: topic.Unmanaged, Why: ownership.WhyUnmanaged(p.kt, p.facts.Object)}), nil
+		return report(topic.Outcome{State: topic.Unmanaged, Why: ownership.UnmanagedReason(p.kt, p.facts.Object)}), nil
 	case ownership.MarkPaused:
 		return markPaused(p.facts.Object), nil
 	case ownership.Refuse:

@@ -18,7 +18,7 @@ func (r *Reconciler) refuse(p *pass, d ownership.Decision) verdict {
 		return report(o)
 	}
 	if p.facts.Object.Doubtful {
-		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
+		o.StillUnmanaged, o.Why = true, ownership.UnmanagedReason(p.kt, p.facts.Object)
 	}
 	if d.Refusal.Reason != v1.ReasonClusterMismatch {
 		return report(o)

@@ -52,7 +52,7 @@ func (r *Reconciler) notAllowed(p *pass, w *withheld) verdict {
 	}
 	o.Stalled = apierrors.IsForbidden(w.cause) || w.outcome != ""
 	if ownership.WasUnmanaged(p.kt) { // only the status has that
-		o.StillUnmanaged, o.Why = true, ownership.WhyUnmanaged(p.kt, p.facts.Object)
+		o.StillUnmanaged, o.Why = true, ownership.UnmanagedReason(p.kt, p.facts.Object)
 	}
 	v := verdict{then: retried, outcome: &o, quiet: reportAfter, cause: w.cause.Error()}
 	if id, own := p.facts.Object.ClusterID, r.options.Identity.Current().ID; id != "" && own != "" && id != own {

@@ -56,9 +56,9 @@ func (f Facts) unknownCluster() topic.Refusal {
 			unmanageToRelease)}
 }
 
-// WhyUnmanaged returns the reason and message of the condition Unmanaged; both are empty if the annotation alone unmanages, as with
+// UnmanagedReason returns the reason and message of the condition Unmanaged; both are empty if the annotation alone unmanages, as with
 // Strimzi.
-func WhyUnmanaged(kt *v1.KafkaTopic, o Object) topic.Refusal {
+func UnmanagedReason(kt *v1.KafkaTopic, o Object) topic.Refusal {
 	switch {
 	case o.Doubtful:
 		return topic.Refusal{Reason: v1.ReasonUnmanagedBySpec,
