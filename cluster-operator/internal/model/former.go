@@ -18,10 +18,10 @@ import (
 // A pod advertises what its node's configuration said when it started, until it is replaced. As long as such pods run, what clients reach
 // them by only gains: see docs/decisions/former-addresses.md.
 
-// ListensElsewhere reports whether a pod has a port that a node which is started now would not have, or under another name.
+// ListensElsewhere reports whether a pod has a container port that a node started now would lack, or would give another name.
 func ListensElsewhere(kafka *v1.Kafka, pod *corev1.Pod) bool { return len(formerPorts(kafka, pod)) > 0 }
 
-// formerPorts are the ports of a pod that a node which is started now would not have, or under another name.
+// formerPorts are the container ports of a pod that a node started now would lack, or would give another name.
 func formerPorts(kafka *v1.Kafka, pod *corev1.Pod) map[int32]bool {
 	wanted := map[string]int32{ControllerPortName: ControllerPort, ReplicationPortName: ReplicationPort, MetricsPortName: MetricsPort}
 	for _, l := range kafka.Spec.Kafka.Listeners {
@@ -66,8 +66,8 @@ func portsBehind(s *corev1.Service, pods []*corev1.Pod) (ports []map[string]int3
 // wants them.
 func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised, claimed func(nodePort int32) bool) {
 	ports := portsBehind(wanted, former)
-	follows := live != nil && wanted.Spec.Type == corev1.ServiceTypeNodePort && live.Spec.Type == wanted.Spec.Type
-	if follows {
+	byNodePort := live != nil && wanted.Spec.Type == corev1.ServiceTypeNodePort && live.Spec.Type == wanted.Spec.Type
+	if byNodePort {
 		keepTargets(wanted, live, ports)
 		keepNodePorts(wanted, live, ports, claimed)
 	}
@@ -88,7 +88,7 @@ func KeepServing(wanted, live *corev1.Service, former []*corev1.Pod, advertised,
 			continue
 		}
 		if len(ports) > 0 || port.NodePort != 0 && advertised(port.NodePort) {
-			keepPort(wanted, port, ports, follows)
+			keepPort(wanted, port, ports, byNodePort)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func keepTargets(wanted, live *corev1.Service, former []map[string]int32) {
 	for i, port := range wanted.Spec.Ports {
 		for _, was := range live.Spec.Ports {
 			if port.NodePort != 0 && was.NodePort == port.NodePort && port.TargetPort.Type == intstr.String &&
-				!leads(port.TargetPort, former) && leads(was.TargetPort, former) {
+				!anyHasPort(port.TargetPort, former) && anyHasPort(was.TargetPort, former) {
 				wanted.Spec.Ports[i].TargetPort = was.TargetPort
 			}
 		}
@@ -158,9 +158,9 @@ func keepType(wanted, live *corev1.Service) {
 	wanted.Annotations = annotations
 }
 
-// keepPort adds a port of the live Service to the wanted one, if a former pod is reached by it. Follows reports that clients need its node
-// port, which Kubernetes leaves with its name.
-func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[string]int32, follows bool) {
+// keepPort adds a port of the live Service to the wanted one if a former pod is reached by it. byNodePort is whether clients use its node
+// port, which Kubernetes assigns by the port's name.
+func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[string]int32, byNodePort bool) {
 	at := func(same func(corev1.ServicePort) bool) *corev1.ServicePort {
 		if i := slices.IndexFunc(wanted.Spec.Ports, same); i >= 0 {
 			return &wanted.Spec.Ports[i]
@@ -170,13 +170,13 @@ func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[stri
 	numbered := at(func(w corev1.ServicePort) bool { return w.Port == port.Port })
 	named := at(func(w corev1.ServicePort) bool { return w.Name == port.Name })
 	switch {
-	case port.Protocol != corev1.ProtocolTCP, numbered != nil && !apart(*numbered, port, follows):
+	case port.Protocol != corev1.ProtocolTCP, numbered != nil && !conflicts(*numbered, port, byNodePort):
 		return
 	case numbered != nil && numbered.Name == port.Name:
 		port.TargetPort = numbered.TargetPort
-	case !leads(port.TargetPort, former):
+	case !anyHasPort(port.TargetPort, former):
 		return
-	case follows && named != nil && !moves(*named, port):
+	case byNodePort && named != nil && !moves(*named, port):
 		return
 	}
 	if numbered != nil { // one port has one node port
@@ -190,9 +190,9 @@ func keepPort(wanted *corev1.Service, port corev1.ServicePort, former []map[stri
 	}
 }
 
-// apart reports whether a port of the same number needs the node port that it has, beside the wanted one.
-func apart(wanted, live corev1.ServicePort, follows bool) bool {
-	return moves(wanted, live) || follows && wanted.Name != live.Name && live.NodePort != 0
+// conflicts reports whether a port of the same number needs the node port that it has, beside the wanted one.
+func conflicts(wanted, live corev1.ServicePort, byNodePort bool) bool {
+	return moves(wanted, live) || byNodePort && wanted.Name != live.Name && live.NodePort != 0
 }
 
 // moves reports whether a port gets another node port, which the user wants.
@@ -200,8 +200,8 @@ func moves(wanted, live corev1.ServicePort) bool {
 	return wanted.NodePort != 0 && live.NodePort != 0 && wanted.NodePort != live.NodePort
 }
 
-// leads reports whether one of these pods has a port.
-func leads(target intstr.IntOrString, pods []map[string]int32) bool {
+// anyHasPort reports whether one of these pods has a port.
+func anyHasPort(target intstr.IntOrString, pods []map[string]int32) bool {
 	return slices.ContainsFunc(pods, func(has map[string]int32) bool {
 		if target.Type == intstr.Int {
 			return slices.Contains(slices.Collect(maps.Values(has)), target.IntVal)
