@@ -169,16 +169,16 @@ func (p *pass) markRemoved(ctx context.Context) error {
 		listed, wanted := p.podsIn(s.cluster)
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
-			name, pool := p.podOf(claim), claim.Labels[core.LabelPoolName]
+			podName, pool := p.podOf(claim), claim.Labels[core.LabelPoolName]
 			var removed bool
-			switch pod := listed[name]; {
-			case !wanted[name] && (pod != nil || runs[pool]):
+			switch pod := listed[podName]; {
+			case !wanted[podName] && (pod != nil || runs[pool]):
 				removed = true
 			case pod == nil || p.input.Pools[pool] == nil:
 				continue // nothing says what becomes of it
 			default:
-				removed = !mounts(pod, claim.Name) &&
-					len(model.Unmounted(name, nil, []string{claim.Name}, p.input.Pools[pool].Spec.Storage)) > 0
+				removed = !mounts(pod, name) &&
+					len(model.Unmounted(podName, nil, []string{name}, p.input.Pools[pool].Spec.Storage)) > 0
 			}
 			if err := p.mark(ctx, s, claim, model.AnnotationRemoved, removed); err != nil {
 				return err
@@ -196,13 +196,13 @@ func (p *pass) noteEmpty(ctx context.Context) error {
 		listed, wanted := p.podsIn(s.cluster)
 		for _, name := range s.claims {
 			claim := s.facts.Claim(name)
-			pod, pool := p.podOf(claim), p.input.Pools[claim.Labels[core.LabelPoolName]]
+			podName, pool := p.podOf(claim), p.input.Pools[claim.Labels[core.LabelPoolName]]
 			empty := isEmpty(claim)
 			switch {
-			case wanted[pod] && pool == nil:
-			case wanted[pod]:
-				empty = (empty || p.taken[[2]string{s.cluster, name}]) && len(model.Unmounted(pod, nil, []string{name}, pool.Spec.Storage)) > 0
-			case listed[pod] != nil && mounts(listed[pod], name):
+			case wanted[podName] && pool == nil:
+			case wanted[podName]:
+				empty = (empty || p.taken[[2]string{s.cluster, name}]) && len(model.Unmounted(podName, nil, []string{name}, pool.Spec.Storage)) > 0
+			case listed[podName] != nil && mounts(listed[podName], name):
 				empty = false
 			}
 			if err := p.mark(ctx, s, claim, model.AnnotationEmpty, empty); err != nil {
