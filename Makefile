@@ -18,7 +18,7 @@ STRIMZI_KAFKA_BOOTSTRAP_SERVERS ?= localhost:9092
 
 .PHONY: help
 help: ## Show this.
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' Makefile
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deepcopy, CRDs, roles and docs/api.md from the Go types and their markers.

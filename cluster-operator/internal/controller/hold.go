@@ -27,8 +27,8 @@ func (s *site) holdPaused(ctx context.Context) error {
 	return nil
 }
 
-// letRoll ends what keeps the roller off the nodes though nothing is wrong with them.
-func (p *pass) letRoll(ctx context.Context) error {
+// releaseToRoller ends what keeps the roller off the nodes though nothing is wrong with them.
+func (p *pass) releaseToRoller(ctx context.Context) error {
 	if err := p.endPause(ctx); err != nil {
 		return err
 	}

@@ -97,18 +97,19 @@ type pass struct {
 	figures metrics.Kafka
 }
 
-// run carries out the pass, and lets the roller at the nodes, whatever becomes of the pass, if they are the Kafka's: it may be needed.
+// run carries out the pass. Whatever its result, it then lifts what keeps the roller from the Kafka's own nodes: a restart may be what they
+// need.
 func (p *pass) run(ctx context.Context) error {
 	err := p.carryOutSteps(ctx)
 	if isStale(err) || isOthers(err) || len(p.sites) == 0 {
 		return err
 	}
-	failed := p.letRoll(ctx)
+	failed := p.releaseToRoller(ctx)
 	if err == nil || isStale(failed) {
 		return failed
 	}
 	if failed != nil {
-		p.log.Error(failed, "Failed to let the roller at StrimziPodSets")
+		p.log.Error(failed, "Failed to release StrimziPodSets to the roller")
 	}
 	return err
 }
