@@ -40,8 +40,8 @@ func Configurations(s *Snapshot, d Decision, policy Policy, before map[string]st
 	return now
 }
 
-// configured reports whether the node runs with its desired configuration. A difference that remained after a restart for it is none that
-// the roller can resolve: Kafka may report a value in another form.
+// configured reports whether the node runs with its desired configuration. A difference that a restart did not remove does not count: Kafka
+// may report the value in another form.
 func (a *Assessment) configured() bool {
 	return !a.Changes.Live() && len(a.Changes.Rejected) == 0 &&
 		!slices.ContainsFunc(a.Reasons, func(r Reason) bool { return r.Kind == ConfigChangeRequiresRestart })

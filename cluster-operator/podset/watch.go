@@ -44,7 +44,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Complete(r)
 }
 
-// LongestRetry bounds the pause before what failed is tried again: nothing reports that a quota has room again, or that a webhook answers.
+// LongestRetry bounds the pause before what failed is tried again: no event reports that a quota has room again, or that a webhook answers.
 const LongestRetry = 30 * time.Second
 
 // Retries says after how long what failed is tried again: soon, and then ever later, but not later than after longest.

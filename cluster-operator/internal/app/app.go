@@ -152,7 +152,8 @@ func addKafkas(ctx context.Context, mgr ctrl.Manager, r *controller.Reconciler, 
 	return r.WatchClusters(mgr, c, set, manager.CacheNamespaces(o.Namespaces))
 }
 
-// longestPass is far more than a pass takes, which has no time limit. One that a restart cuts off goes on where it was.
+// longestPass stands for the time limit of a pass, which has none: /healthy fails after twice as long. A pass that the restart interrupts
+// is repeated.
 const longestPass = 30 * time.Minute
 
 // watched returns the passes over objects of a kind, and lets /healthy fail while one of them hangs.

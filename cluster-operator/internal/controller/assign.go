@@ -95,7 +95,7 @@ func (p *pass) assignNodes(ctx context.Context, in topology.Input) error {
 func (p *pass) reportAssigned() {
 	for _, b := range p.input.Topology.Blocked {
 		p.add(status.Problem{Pool: b.Pool, Reason: blockedReason(b), Message: b.Message, Blocks: true, Stalled: b.Stalled})
-		p.requeueAfter(time.Minute) // nothing reports that a broker is empty now
+		p.requeueAfter(time.Minute) // no event reports that a broker is empty now
 	}
 	for _, note := range p.input.Topology.Notes {
 		p.warnOf(note.Pool, "InvalidAnnotation", note.Message)

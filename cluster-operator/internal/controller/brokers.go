@@ -100,7 +100,7 @@ func (p *pass) unregister(ctx context.Context, to Connection, left []kafka.Node)
 			if unknown != nil {
 				why += fmt.Sprintf(" (%v)", unknown)
 			}
-			p.requeueAfter(time.Minute) // nothing reports that it is empty now
+			p.requeueAfter(time.Minute) // no event reports that it is empty now
 			p.warn("UnregistrationWaits", fmt.Sprintf("Removed broker %d is still registered: %s", b.ID, why))
 			continue
 		}
@@ -137,7 +137,7 @@ func (p *pass) warnOfStrays(strays []kafka.Node) {
 		p.warn("StrayBroker", fmt.Sprintf("Broker %d at %s runs and is no node of this Kafka: it may get replicas of new topics, and the roller "+
 			"restarts nothing meanwhile. It may be in a Kubernetes cluster that was given up: move its replicas to other brokers, and stop it",
 			b.ID, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))))
-		p.requeueAfter(time.Minute) // nothing reports that it has stopped
+		p.requeueAfter(time.Minute) // no event reports that it has stopped
 	}
 }
 

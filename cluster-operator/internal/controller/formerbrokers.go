@@ -76,7 +76,7 @@ func (p *pass) reasonsToHold(ctx context.Context) map[int32]string {
 	if len(former) == 0 || p.mayLoseData() {
 		return nil
 	}
-	p.requeueAfter(formerBrokersDelay) // nothing reports a new topic, nor that a broker is empty now
+	p.requeueAfter(formerBrokersDelay) // no event reports a new topic or that a broker is empty now
 	var stay []int32
 	for _, n := range p.existing() {
 		if n.Roles.Broker {

@@ -83,20 +83,20 @@ func (p *pass) endPause(ctx context.Context) error {
 	})
 }
 
-// withoutAnnotation takes an annotation off a StrimziPodSet that has it by its current state, too: the pass may have changed it.
+// withoutAnnotation removes an annotation from a StrimziPodSet if the API server's version of it still matches.
 func (s *site) withoutAnnotation(ctx context.Context, set *core.StrimziPodSet, annotation string,
-	has func(*core.StrimziPodSet) bool) error {
-	return s.annotate(ctx, set, has, func(live *core.StrimziPodSet) { delete(live.Annotations, annotation) })
+	matches func(*core.StrimziPodSet) bool) error {
+	return s.annotate(ctx, set, matches, func(live *core.StrimziPodSet) { delete(live.Annotations, annotation) })
 }
 
-// annotate changes the annotations of a StrimziPodSet of which is holds by its current state, too: the pass may have changed it.
-func (s *site) annotate(ctx context.Context, set *core.StrimziPodSet, is func(*core.StrimziPodSet) bool,
+// annotate changes the annotations of a StrimziPodSet if the API server's version of it still matches: the pass may have changed it.
+func (s *site) annotate(ctx context.Context, set *core.StrimziPodSet, matches func(*core.StrimziPodSet) bool,
 	change func(*core.StrimziPodSet)) error {
 	live := &core.StrimziPodSet{}
 	if err := s.live.Get(ctx, client.ObjectKeyFromObject(set), live); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if !is(live) {
+	if !matches(live) {
 		return nil
 	}
 	before := live.DeepCopy()

@@ -249,8 +249,8 @@ func (p *pass) restartedAt(l facts.ListedPod) string {
 	return l.Pod.Annotations[model.AnnotationRestartedAt]
 }
 
-// restarts reports whether the nodes of a StrimziPodSet are to restart because its user asked for it. The request waits while one of them
-// is kept as it is, also for the others, so that it is one request.
+// restarts reports whether a user asked to restart the nodes of a StrimziPodSet. While one of them has to stay unchanged, all of them wait,
+// so that each is restarted once.
 func (p *pass) restarts(set *core.StrimziPodSet) bool {
 	return v1.IsTrue(set.Annotations, core.AnnotationManualRollingUpdate) && !slices.ContainsFunc(p.listed, func(l facts.ListedPod) bool {
 		return l.Set.Name == set.Name && p.input.Endpoints.Keep[l.Node.ID]

@@ -34,7 +34,7 @@ func (p *pass) observe(ctx context.Context, s *site, info network.Info) ([]netwo
 			s.unobserved = kind.Kind
 			p.warn("NetworkProviderFailed", fmt.Sprintf("In cluster '%s': network provider %s needs to see objects of kind %s, which can't be "+
 				"read: %v. Nodes that run there keep their addresses, and new ones wait", id, p.Stretching.ProviderName, kind.Kind, err))
-			p.requeueAfter(time.Minute) // nothing reports that they can be read now
+			p.requeueAfter(time.Minute) // no event reports that they can be read now
 			continue
 		} else if err != nil {
 			return nil, err

@@ -177,7 +177,7 @@ func (p *pass) checkAgent(ctx context.Context, s *site) error {
 		return fmt.Errorf("%w: %s", errVersions, problem)
 	case problem != "":
 		p.warn("RemoteOperatorNotRunning", fmt.Sprintf("In cluster '%s': %s", s.cluster, problem))
-		p.requeueAfter(time.Minute) // nothing reports that it is there now
+		p.requeueAfter(time.Minute) // no event reports that it is there now
 	}
 	if skew := beat.Skew(p.OperatorVersion); skew != "" {
 		p.warn("OperatorVersionsDiffer", fmt.Sprintf("In cluster '%s': %s", s.cluster, skew))

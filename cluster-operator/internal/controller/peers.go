@@ -31,7 +31,7 @@ func (p *pass) peers(ctx context.Context) error {
 		p.warn("NetworkProviderFailed", fmt.Sprintf("Network provider %s failed, so nodes keep their addresses: %v",
 			p.Stretching.ProviderName, err))
 		found = map[int32]model.Found{}
-		p.requeueAfter(time.Minute) // nothing reports that it works again
+		p.requeueAfter(time.Minute) // no event reports that it works again
 	}
 	p.planned = err == nil && p.allReached(found)
 	for _, n := range p.input.Topology.Nodes() {

@@ -169,5 +169,5 @@ func (s *site) present(ctx context.Context, o *unstructured.Unstructured) (clien
 func (p *pass) warnOfRefused(cluster string, key facts.Key, err error) {
 	p.warn("PlannedObjectRefused", fmt.Sprintf("In cluster '%s': %s %s, which network provider %s planned, was refused: %v. Nodes that run "+
 		"keep the address that it gave them, and new ones wait for it", cluster, key.Kind, key.Name, p.Stretching.ProviderName, err))
-	p.requeueAfter(time.Minute) // nothing reports what it was refused for
+	p.requeueAfter(time.Minute) // no event reports that the reason is gone
 }

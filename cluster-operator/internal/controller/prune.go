@@ -88,7 +88,7 @@ func (p *pass) planRemoval(ctx context.Context) removal.Plan {
 			why := holdings.WhyKept(id)
 			in.Answers[id] = removal.Answer{WhyKept: why, Fresh: fresh}
 			if why != "" {
-				p.requeueAfter(time.Minute) // nothing reports that it is empty now
+				p.requeueAfter(time.Minute) // no event reports that it is empty now
 				p.warn("VolumesKept", fmt.Sprintf("The PersistentVolumeClaims of removed node %d are not deleted yet: %s", id, why))
 			}
 		}

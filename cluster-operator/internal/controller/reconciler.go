@@ -79,7 +79,7 @@ type Reconciler struct {
 	// Passing, if set, is told of each pass that begins, and returns what to call when it ends.
 	Passing func(types.NamespacedName) (ended func())
 
-	// Serial has what is done in several Kubernetes clusters done in one after the other, so that tests can repeat it.
+	// Serial runs steps in one Kubernetes cluster after the other instead of concurrently, so that tests are repeatable.
 	Serial bool
 	// Stretching is nil if the operator is not configured for stretched Kafkas.
 	Stretching *Stretching
@@ -354,7 +354,7 @@ func (f *Failure) Error() string { return f.Message }
 // Unwrap returns what went wrong.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// problemf is a problem that more passes may end.
+// problemf returns a problem that a later pass may resolve by itself.
 func problemf(reason, format string, args ...any) status.Problem {
 	return status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }

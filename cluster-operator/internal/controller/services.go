@@ -310,7 +310,7 @@ func (p *pass) noteUnread(s *site, err error) error {
 	}
 	p.warn("KubernetesNodesUnread", fmt.Sprintf("The Kubernetes nodes of cluster '%s' can't be read, so addresses there that depend on them "+
 		"stay as they are, and new nodes that need one wait: %s", s.cluster, why))
-	p.requeueAfter(time.Minute) // nothing reports that they can be read now
+	p.requeueAfter(time.Minute) // no event reports that they can be read now
 	return nil
 }
 

@@ -185,7 +185,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 	}
 	p.add(status.Problem{Pool: pool.Name, Reason: "KafkaStorage", Blocks: true, Message: fmt.Sprintf(
 		"Removal of volumes %v from KafkaNodePool %s/%s is blocked: %s", stay, pool.Namespace, pool.Name, strings.Join(reasons, "; "))})
-	p.requeueAfter(time.Minute) // nothing reports that a volume is empty now
+	p.requeueAfter(time.Minute) // no event reports that a volume is empty now
 	if p.cordons() {
 		if p.input.Cordon.Volumes == nil {
 			p.input.Cordon.Volumes = map[string][]int32{}

@@ -297,8 +297,8 @@ func (p *pass) hosts(cluster string) bool {
 	return slices.ContainsFunc(p.input.Topology.Pools, func(t topology.Pool) bool { return t.Cluster == cluster })
 }
 
-// needsAnchor reports whether a Kubernetes cluster has an anchor that owns what nodes which left still need: their pods run, or their
-// volumes, which are to be deleted, may hold replicas.
+// needsAnchor reports whether the anchor of a Kubernetes cluster still owns what nodes need that left: pods that run, or volumes that are
+// to be deleted and may hold replicas.
 func (p *pass) needsAnchor(s *site) bool {
 	if s.anchor == nil {
 		return false

@@ -53,7 +53,7 @@ func (p *pass) findEmptyVoters(ctx context.Context) (map[string]bool, error) {
 		p.add(status.Problem{Pool: n.Pool, Reason: "KafkaStorage", Blocks: true, Stalled: !voters.CanElect(), Message: fmt.Sprintf(
 			"%s of node %d are gone, and are not made again yet, because the node would start without metadata: %s", claimsIn(lost[n.ID]), n.ID,
 			why)})
-		p.requeueAfter(time.Minute) // nothing reports that a controller has caught up
+		p.requeueAfter(time.Minute) // no event reports that a controller has caught up
 	}
 	return wait, nil
 }
@@ -136,7 +136,7 @@ func (p *pass) checkFirstVoters(ctx context.Context) error {
 	if err != nil || !topology.MajorityEmpty(len(p.input.Topology.Controllers()), len(gone), ephemeral) {
 		return err
 	}
-	p.requeueAfter(time.Minute) // nothing reports a claim without the Kafka's label
+	p.requeueAfter(time.Minute) // no event reports a claim without the Kafka's label
 	return stalled("KafkaStorage", "%s belong to an earlier Kafka %s/%s, and there are no %s, so a majority of the controllers would start "+
 		"without metadata, and could delete all topics: nothing is created. Restore the volumes of the other controllers, have only as many "+
 		"controllers as the earlier Kafka had, or annotate the Kafka with %s: \"true\" if the metadata of all topics may be lost",

@@ -45,7 +45,7 @@ func (w *world) seenCert(a *authority) int {
 	return w.seen(core.AnnotationClientsCACertGeneration)
 }
 
-// operate does what was decided. Generations only grow, also over what nodes know of Secrets that were lost.
+// operate carries out the decision. Generations only grow: if a Secret was lost, they continue after those that pods are annotated with.
 func (a *authority) operate(in *Input, w *world) error {
 	nextCert := w.seenCert(a) + 1
 	if a.hasGeneration {

@@ -45,7 +45,7 @@ type Input struct {
 	// The other fields are observations of the pass; the status keeps its previous value for those that are nil or empty because the pass
 	// ended early.
 	Topology *topology.Topology
-	// Pruned reports that what is not wanted any more was removed.
+	// Pruned reports that the pass has deleted all unwanted objects.
 	Pruned bool
 	Sets   []*core.StrimziPodSet
 	// Changed names the StrimziPodSets whose status is outdated, because this pass changed them or will.

@@ -28,7 +28,8 @@ func (f *findings) authorities() {
 	}
 }
 
-// issuer refuses other issuers than the operator: certificates would be signed by a CA that clients do not trust. Strimzi's names changed.
+// issuer rejects issuers other than the operator, because clients would not trust their CA. type: strimzi and strimzi.io, the names of
+// different Strimzi versions, mean the operator.
 func (f *findings) issuer(path string, ca v1.CertificateAuthority) {
 	field := ""
 	switch {
