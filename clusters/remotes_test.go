@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-func TestRemotesAreReadAsTheSeedWritesThem(t *testing.T) {
+func TestRemotesAreReadAsTheProposalWritesThem(t *testing.T) {
 	g := NewWithT(t)
 	remotes, err := ParseRemotes(`cluster-east.url=https://api.cluster-east.example.com:6443
 cluster-east.secret=kubeconfig-cluster-east
