@@ -65,7 +65,7 @@ strimzi_reconciliations_total{kind="StrimziPodSet",namespace="ns",selector="a=b"
 # TYPE strimzi_reconciliations_duration_seconds_max gauge
 strimzi_reconciliations_duration_seconds_max{kind="Kafka",namespace="ns",selector="a=b"} 2
 strimzi_reconciliations_duration_seconds_max{kind="StrimziPodSet",namespace="ns",selector="a=b"} 1
-# HELP strimzi_reconciliations_locked_total Events for a resource that was being reconciled; always 0 in the cluster-operator
+# HELP strimzi_reconciliations_locked_total Events for a resource that was being reconciled
 # TYPE strimzi_reconciliations_locked_total counter
 strimzi_reconciliations_locked_total{kind="Kafka",namespace="ns",selector="a=b"} 0
 # HELP strimzi_reconciliations_periodical_total Periodic reconciliations of resources that were ready before
