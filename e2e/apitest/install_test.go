@@ -68,13 +68,10 @@ func TestInstall(t *testing.T) {
 			run("apply", "--server-side", "--force-conflicts", "-k", "../../config/"+tc.folder)
 			first := installed(t, run, tc.folder)
 			run("apply", "--server-side", "-k", "../../config/"+tc.folder)
-			if again := installed(t, run, tc.folder); again != first {
-				t.Errorf("applied again, it changes something:\n%s\nbefore:\n%s", again, first)
-			}
+			g := NewWithT(t)
+			g.Expect(installed(t, run, tc.folder)).To(Equal(first), "applied again, it changes something")
 			for _, r := range slices.Concat(everywhere, tc.more) {
-				if got := r.ask(t, s); got != r.allowed {
-					t.Errorf("%+v: allowed = %t", r, got)
-				}
+				g.Expect(r.ask(t, s)).To(Equal(r.allowed), "%+v", r)
 			}
 			admitPod(t, s)
 		})
@@ -115,10 +112,7 @@ func TestInstallOnlyWhatIsNeeded(t *testing.T) {
 				got = append(got, regexp.MustCompile(`(?m)^  name: (\S+)$`).FindStringSubmatch(object)[1])
 			}
 		}
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("config/%s installs the kinds %v, want %v", folder, got, want)
-		}
+		NewWithT(t).Expect(got).To(ConsistOf(want), "config/%s", folder)
 	}
 }
 
@@ -150,9 +144,7 @@ func admitPod(t *testing.T, s *server) {
 	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Namespace: installNamespace, Name: "topic-operator"}, deployment)).To(Succeed())
 	namespace := &corev1.Namespace{}
 	g.Expect(s.client.Get(t.Context(), client.ObjectKey{Name: installNamespace}, namespace)).To(Succeed())
-	if got := namespace.Labels["pod-security.kubernetes.io/enforce"]; got != "restricted" {
-		t.Errorf("the namespace enforces %q", got)
-	}
+	g.Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: installNamespace, GenerateName: "topic-operator-", Labels: deployment.Spec.Template.Labels},
 		Spec:       deployment.Spec.Template.Spec,

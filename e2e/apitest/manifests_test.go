@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -129,13 +128,10 @@ func TestServerSideApply(t *testing.T) {
 			// else.
 			again := apply(own)
 			compareSpecs(t, "again", m.object, again)
-			if again.GetGeneration() != first.GetGeneration() || !reflect.DeepEqual(again.Object["status"], first.Object["status"]) {
-				t.Errorf("applying the same again changed more than the stored status: %v, then %v", first.Object, again.Object)
-			}
-			first = again
-			if again := apply(own); again.GetResourceVersion() != first.GetResourceVersion() {
-				t.Error("applying the same again changed it")
-			}
+			g := NewWithT(t)
+			g.Expect(again.GetGeneration()).To(Equal(first.GetGeneration()))
+			g.Expect(again.Object["status"]).To(Equal(first.Object["status"]))
+			g.Expect(apply(own).GetResourceVersion()).To(Equal(again.GetResourceVersion()), "applying the same again changed it")
 			for _, version := range versions {
 				compareSpecs(t, version.Version, m.object, apply(version))
 			}
@@ -173,22 +169,19 @@ func compare(t *testing.T, what string, want, got *unstructured.Unstructured) {
 			unstructured.RemoveNestedField(got.Object, "status", "replicas") // the Go type of KafkaNodePool always has it
 		}
 	}
-	if !reflect.DeepEqual(status, got.Object["status"]) {
-		t.Errorf("%s: status:\nwant %v\ngot  %v", what, status, got.Object["status"])
-	}
+	NewWithT(t).Expect(got.Object["status"]).To(Equal(status), "%s: status", what)
 }
 
 func compareSpecs(t *testing.T, what string, want, got *unstructured.Unstructured) {
 	t.Helper()
+	g := NewWithT(t)
 	for name, pair := range map[string][2]any{
 		"spec":        {want.Object["spec"], got.Object["spec"]},
 		"labels":      {want.GetLabels(), got.GetLabels()},
 		"annotations": {want.GetAnnotations(), got.GetAnnotations()},
 		"finalizers":  {want.GetFinalizers(), got.GetFinalizers()},
 	} {
-		if !reflect.DeepEqual(pair[0], pair[1]) {
-			t.Errorf("%s: %s:\nwant %v\ngot  %v", what, name, pair[0], pair[1])
-		}
+		g.Expect(pair[1]).To(Equal(pair[0]), "%s: %s", what, name)
 	}
 }
 

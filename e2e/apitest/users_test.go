@@ -12,7 +12,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -73,18 +72,13 @@ func TestPeopleOfANamespaceUseTheKinds(t *testing.T) {
 	allowed := map[string][]right{"edit": slices.Concat(both, editors), "view": both}
 	for user, rights := range allowed {
 		for _, r := range rights {
-			if err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
-				return may(ctx, user, r)
-			}); err != nil {
-				t.Errorf("who may %s in the namespace may not: %v (%v)", user, r, err)
-			}
+			g.Eventually(may).WithArguments(t.Context(), user, r).WithTimeout(time.Minute).Should(BeTrue(),
+				"who may %s in the namespace may %v", user, r)
 		}
 	}
 	for user, rights := range map[string][]right{"edit": nobody, "view": slices.Concat(nobody, editors)} {
 		for _, r := range rights {
-			if got, err := may(t.Context(), user, r); got || err != nil {
-				t.Errorf("who may %s in the namespace may: %v (%v)", user, r, err)
-			}
+			g.Expect(may(t.Context(), user, r)).To(BeFalse(), "who may %s in the namespace may not %v", user, r)
 		}
 	}
 }

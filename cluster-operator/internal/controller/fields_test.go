@@ -92,9 +92,7 @@ func TestLoggingOfAConfigMap(t *testing.T) {
 	h.runs(append(objects, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "logging"}, Data: map[string]string{reference.Key: text}})...)
 	for _, node := range []string{"my-cluster-brokers-0", "my-cluster-controllers-1"} {
 		config := h.object(facts.Key{Kind: "ConfigMap", Name: node}).(*corev1.ConfigMap)
-		if got := config.Data["log4j2.properties"]; got != text {
-			t.Errorf("%s logs by %q, not by the user's ConfigMap", node, got)
-		}
+		NewWithT(t).Expect(config.Data).To(HaveKeyWithValue("log4j2.properties", text), node)
 	}
 }
 

@@ -31,12 +31,13 @@ func TestSettingsChangeWhileTheOperatorRuns(t *testing.T) {
 		{settings: nil, changed: true, want: ""},
 	} {
 		changed, err := c.Set(t.Context(), step.settings)
-		if changed != step.changed || (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) {
-			t.Errorf("%v: %t, %v", step.settings, changed, err)
+		g.Expect(changed).To(Equal(step.changed), "%v", step.settings)
+		if step.err == "" {
+			g.Expect(err).NotTo(HaveOccurred())
+		} else {
+			g.Expect(err).To(MatchError(ContainSubstring(step.err)))
 		}
-		if got := unobserved(c); got != step.want {
-			t.Errorf("%v: the clusters with an address are %q, want %q", step.settings, got, step.want)
-		}
+		g.Expect(unobserved(c)).To(Equal(step.want), "%v", step.settings)
 	}
 }
 
@@ -53,8 +54,9 @@ func (s slow) Plan(context.Context, network.Request) ([]network.Object, error) {
 }
 
 func TestACallEndsWithTheProviderThatItBeganWith(t *testing.T) {
+	g := NewWithT(t)
 	c, err := Follow(t.Context(), Options{Name: "nodeport", Operator: "1.0.0"})
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	g.Expect(err).NotTo(HaveOccurred())
 	earlier, ended := slow{c.now.Provider, make(chan struct{}), make(chan struct{})}, make(chan struct{})
 	c.now.Provider, c.now.end = earlier, func() { close(ended) }
 	answered := make(chan struct{})
@@ -63,14 +65,8 @@ func TestACallEndsWithTheProviderThatItBeganWith(t *testing.T) {
 		close(answered)
 	}()
 	<-earlier.asked
-	if changed, err := c.Set(t.Context(), map[string]string{"nodeAddress.east": "192.0.2.1"}); !changed || err != nil {
-		t.Fatal(changed, err)
-	}
-	select {
-	case <-ended:
-		t.Fatal("it was ended while it was asked")
-	default:
-	}
+	g.Expect(c.Set(t.Context(), map[string]string{"nodeAddress.east": "192.0.2.1"})).To(BeTrue())
+	g.Expect(ended).NotTo(BeClosed(), "while it is asked")
 	close(earlier.answer)
 	<-answered
 	<-ended

@@ -63,9 +63,7 @@ func TestMajorityEmpty(t *testing.T) {
 		{voters: 3, gone: 1, ephemeral: 2}, {voters: 3, ephemeral: 3},
 		{1, 1, 0, true}, {2, 2, 0, true}, {3, 2, 0, true}, {4, 3, 0, true}, {5, 3, 0, true}, {3, 1, 1, true}, {5, 1, 2, true},
 	} {
-		if got := MajorityEmpty(c.voters, c.gone, c.ephemeral); got != c.want {
-			t.Errorf("MajorityEmpty(%d, %d, %d) = %t", c.voters, c.gone, c.ephemeral, got)
-		}
+		NewWithT(t).Expect(MajorityEmpty(c.voters, c.gone, c.ephemeral)).To(Equal(c.want), "%+v", c)
 	}
 }
 
