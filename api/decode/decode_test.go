@@ -122,7 +122,7 @@ func TestList(t *testing.T) {
 		t.Errorf("the copy has %q", copied.Invalid)
 	}
 	if err := json.Unmarshal([]byte(`{`+pool+`,`+replica+`3}}`), good); err != nil || good.Invalid != "" || good.Spec.Replicas != 3 {
-		t.Errorf("the mended object became %v, %v", good, err)
+		t.Errorf("the fixed object became %v, %v", good, err)
 	}
 	if err := json.Unmarshal([]byte(`{"metadata":7}`), good); err == nil {
 		t.Error("metadata that are a number can be decoded")

@@ -97,7 +97,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsSurelyOursIsDeleted(t *testing.T) {
+func TestOnlyWhatIsCertainlyOursIsDeleted(t *testing.T) {
 	for _, c := range []struct {
 		d               ownership.Decision
 		writes, deletes bool

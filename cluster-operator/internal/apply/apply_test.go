@@ -567,7 +567,7 @@ func TestAClaimThatIsNotAsItWasAskedForIsNotMadeAnew(t *testing.T) {
 }
 
 // TestASecretOfAnotherTypeIsMadeAnew checks what becomes of a copy of a Secret whose type is not the wanted one, which the API server lets
-// nobody change: it is made anew if it is surely the Kafka's.
+// nobody change: it is made anew if it is certainly the Kafka's.
 func TestASecretOfAnotherTypeIsMadeAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(*corev1.Secret)

@@ -47,7 +47,7 @@ func (p *pass) supposeSpec(context.Context) error {
 	return nil
 }
 
-// generated reports whether an operator surely made the certificate of a CA. All others count as their user's, and are only read.
+// generated reports whether an operator certainly made the certificate of a CA. All others count as their user's, and are only read.
 func generated(secret *corev1.Secret) bool {
 	return secret != nil && secret.Labels[core.LabelManagedBy] == apply.FieldManager && pki.Generated(secret)
 }

@@ -78,8 +78,8 @@ func (p *pass) protectUnlabelled(ctx context.Context) error {
 }
 
 // keepsCA reports whether a Secret is that of a CA which the user wants to outlive the Kafka, as one that the user supplies does: its
-// Secrets still belong to the Kafka if an operator made them before. Owners that the user surely set stay: a key that is kept without need
-// does no harm, and one that is lost can't be replaced. A Kafka without a spec says neither.
+// Secrets still belong to the Kafka if an operator made them before. Owners that certainly the user set stay: a key that is kept without
+// need does no harm, and one that is lost can't be replaced. A Kafka without a spec says neither.
 func (p *pass) keepsCA(secret *corev1.Secret) bool {
 	return p.outlives(secret.Name) && (p.configOf(secret.Name).Generate || ownership.Original(secret, "Secret") ||
 		slices.ContainsFunc(secret.OwnerReferences, p.operators))

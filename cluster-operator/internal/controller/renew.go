@@ -46,7 +46,7 @@ func (p *pass) renewDespite(ctx context.Context, err error) error {
 	return err
 }
 
-// renewRetry is when the renewal is tried again in a pass that only a user can mend.
+// renewRetry is when the renewal is tried again in a pass that only a user can fix.
 const renewRetry = time.Minute
 
 // isStale reports whether an error means that the cache was behind, so that the pass is repeated.

@@ -171,8 +171,8 @@ func (r *Reconciler) releaseTopics(ctx context.Context, kafka types.NamespacedNa
 	return false, nil
 }
 
-// topicOperatorRuns reports whether the topic operator of a Kafka runs, or may be started. One that surely watches another namespace does
-// not count: the Deployment's controller has seen that, and so have its pods.
+// topicOperatorRuns reports whether the topic operator of a Kafka runs, or may be started. One that certainly watches another namespace
+// does not count: the Deployment's controller has seen that, and so have its pods.
 func (r *Reconciler) topicOperatorRuns(ctx context.Context, kafka types.NamespacedName) (bool, error) {
 	name := model.TopicOperatorName(kafka.Name)
 	deployment := &appsv1.Deployment{}

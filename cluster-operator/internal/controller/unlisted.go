@@ -210,7 +210,7 @@ func (p *pass) checkVoters(voters []int32) error {
 		if !wanted[id] {
 			return stalled("InvalidResourceException", "controller %d is a voter by the configuration of the nodes, and nothing else is left of "+
 				"it: nothing is changed, because the voters of the controller quorum can't change while the cluster runs. %s. It starts empty "+
-				"then, once enough other controllers have caught up. If the other controllers surely have all metadata, it can be given up by "+
+				"then, once enough other controllers have caught up. If the other controllers certainly have all metadata, it can be given up by "+
 				"annotating the Kafka %s: \"true\", until all nodes have been restarted", id, p.howToKeep(id), v1.AnnotationSkipScaleDownCheck)
 		}
 	}

@@ -132,7 +132,7 @@ func (p *pass) checkFirstVoters(ctx context.Context) error {
 	if len(had) == 0 {
 		return nil
 	}
-	gone, err := p.surelyGone(ctx, unread)
+	gone, err := p.certainlyGone(ctx, unread)
 	if err != nil || !topology.MajorityEmpty(len(p.input.Topology.Controllers()), len(gone), ephemeral) {
 		return err
 	}
@@ -168,8 +168,8 @@ func (p *pass) earlierLogs() (had []string, unread map[string][]string, ephemera
 	return had, unread, ephemeral
 }
 
-// surelyGone returns those of the claims, by Kubernetes cluster, that do not exist.
-func (p *pass) surelyGone(ctx context.Context, claims map[string][]string) (gone []string, err error) {
+// certainlyGone returns those of the claims, by Kubernetes cluster, that do not exist.
+func (p *pass) certainlyGone(ctx context.Context, claims map[string][]string) (gone []string, err error) {
 	err = p.each(func(s *site) error {
 		for _, name := range claims[s.cluster] {
 			exists, err := s.findClaim(ctx, p.kafka.Namespace, name)
@@ -262,7 +262,7 @@ func (p *pass) volumesIn(pod *corev1.Pod) []string {
 	return slices.DeleteFunc(claimsOf(pod), func(name string) bool { return !strings.HasSuffix(name, "-"+pod.Name) })
 }
 
-// keepsFirstLog reports whether a controller's metadata log surely is on the volume that it began with: its claim was made right before
+// keepsFirstLog reports whether a controller's metadata log certainly is on the volume that it began with: its claim was made right before
 // the StrimziPodSet, and its pod has no other volume where the log may have been.
 func (p *pass) keepsFirstLog(n topology.Node) bool {
 	s, set, at := p.site(n.Cluster), p.input.Sets[p.kafka.Name+"-"+n.Pool], p.listedAt(n)
@@ -321,8 +321,8 @@ func (p *pass) hasBegunToRun(n topology.Node) bool {
 	})
 }
 
-// neverRan reports whether a node surely never ran: its first pod, made right after its StrimziPodSet, still waits for a Kubernetes node.
-// That its volumes are gone, or new, proves nothing.
+// neverRan reports whether a node certainly never ran: its first pod, made right after its StrimziPodSet, still waits for a Kubernetes
+// node. That its volumes are gone, or new, proves nothing.
 func (p *pass) neverRan(n topology.Node) bool {
 	pod, set := p.pod(n), p.input.Sets[p.kafka.Name+"-"+n.Pool]
 	return pod != nil && set != nil && pod.Spec.NodeName == "" && madeRightAfter(pod, set)

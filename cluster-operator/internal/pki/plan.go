@@ -238,7 +238,7 @@ func (r *Result) putLeaves(in *Input, i issuer, w *world, cluster, clients *auth
 func warnOfNameless(in *Input, l *leaf) Problem {
 	return Problem{ReasonNotRenewed, fmt.Sprintf("Secret %s/%s is missing, or has no readable certificate, and is not made again before the "+
 		"Kafka can be reconciled, which says what names the certificate needs. Until then, node %s is not restarted for another certificate, "+
-		"does not start again if its pod ends, and holds up a new key of the cluster CA. Mend what the condition Ready says, or restore the "+
+		"does not start again if its pod ends, and holds up a new key of the cluster CA. Fix what the condition Ready says, or restore the "+
 		"Secret from a backup", in.Namespace, l.secretName, l.pod)}
 }
 
@@ -284,7 +284,7 @@ func (r *Result) schedule(in *Input, windows schedule, w *world, cluster, client
 		switch {
 		case a.operation == Postponed:
 			due(in.Now, a.cert().NotAfter)
-		case a.operation == TrustOnly: // its user mends it
+		case a.operation == TrustOnly: // its user fixes it
 		case a.config.Generate || a.due().After(in.Now):
 			due(a.due(), a.cert().NotAfter)
 		}

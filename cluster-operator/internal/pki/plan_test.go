@@ -200,7 +200,7 @@ func keepOnly(s *sim, names ...string) {
 }
 
 // TestUnusableClientsCA checks that nodes keep valid certificates, and the trust that they have, whatever becomes of the clients CA. Its
-// Secrets stay as they are until its user mends it.
+// Secrets stay as they are until its user fixes it.
 func TestUnusableClientsCA(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lose   func(*sim)

@@ -98,7 +98,7 @@ type Result struct {
 	Listeners map[string]Pair
 
 	ClusterCA, ClientsCA CAState
-	// ClientsCAError is why the clients CA can't be used: its Secrets stay as they are, and nodes trust what they trusted. A user has to mend
+	// ClientsCAError is why the clients CA can't be used: its Secrets stay as they are, and nodes trust what they trusted. A user has to fix
 	// that.
 	ClientsCAError *Error
 	Decisions      []Decision

@@ -184,7 +184,7 @@ func (in Input) whySecretKept(o Object) string {
 	return "it may hold the only copy of a key"
 }
 
-// whyPodMayRun returns why a pod may run, or is to run, "" if it surely does not and is not.
+// whyPodMayRun returns why a pod may run, or is to run, "" if it certainly does not and is not.
 func (in Input) whyPodMayRun(name string) string {
 	switch {
 	case in.Away:

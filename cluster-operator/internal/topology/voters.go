@@ -11,7 +11,7 @@ type Voters struct {
 	IDs []int32
 	// CaughtUp are those that have all metadata according to the leader; nil if there is no leader, or nobody answered.
 	CaughtUp map[int32]bool
-	// First are those whose metadata log surely is on the first volume that they had for it: what they once had, they still have.
+	// First are those whose metadata log certainly is on the first volume that they had for it: what they once had, they still have.
 	First map[int32]bool
 	// Gone is how many have no volume for it any more.
 	Gone int

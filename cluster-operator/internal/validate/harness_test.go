@@ -182,7 +182,7 @@ func TestJoined(t *testing.T) {
 	all, _ = Joined([]Problem{{Message: "one", Missing: true}, {Message: "two", Missing: true}})
 	g.Expect(all.Missing).To(BeTrue())
 	all, _ = Joined([]Problem{{Message: "one", Missing: true}, {Message: "two"}})
-	g.Expect(all.Missing).To(BeFalse(), "only the user can mend the second")
+	g.Expect(all.Missing).To(BeFalse(), "only the user can fix the second")
 }
 
 func TestAKafkaWithoutASpecIsReported(t *testing.T) {
