@@ -59,6 +59,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	}
 	log.Info("Starting the cluster-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(), "versions", o.Images,
 		"interval", o.Interval.String(), "build", build.Current().String())
+	log.V(1).Info("All settings", "effective", o.Effective)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the manager: %w", err)
 	}

@@ -68,6 +68,9 @@ type Options struct {
 	Election election.Options
 	HTTP     manager.HTTP
 	Log      logging.Options
+
+	// Effective lists the effective settings as NAME="value", in one line.
+	Effective string
 }
 
 // Stretch has the settings for stretched Kafkas.
@@ -152,6 +155,7 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 		r.Warn("Topic operators do not start with Strimzi's image %s: remove %s, or name an image of this topic operator", o.TopicOperatorImage,
 			envTopicOperatorImage)
 	}
+	o.Effective = r.String()
 	return *o, r.Warnings(), r.Err()
 }
 

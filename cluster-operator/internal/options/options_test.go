@@ -36,6 +36,7 @@ func TestTheNewestVersionIsTheDefault(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(o.DefaultVersion()).To(Equal("4.10.1"))
 	g.Expect(o.Images).To(HaveKeyWithValue("3.9.1", "c"))
+	g.Expect(o.Effective).To(ContainSubstring(`STRIMZI_KAFKA_IMAGES="4.9.0=a\n`))
 }
 
 func TestWrongSettingsAreReportedTogether(t *testing.T) {

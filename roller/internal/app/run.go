@@ -79,6 +79,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	log.Info("Starting the roller", "namespaces", o.Namespaces.String(), "cluster", o.Cluster, "kafka", o.Kafka.Bootstrap, "controllers",
 		o.Controllers,
 		"maxUnavailable", o.Policy.MaxUnavailable)
+	log.V(1).Info("All settings", "effective", o.Effective)
 	err = mgr.Start(ctx)
 	r.Close(ctx)
 	if err != nil && ctx.Err() == nil {

@@ -89,6 +89,7 @@ func Parse(args []string, in Surroundings) (Options, []string, error) {
 	if err := r.Err(); err != nil {
 		return Options{}, r.Warnings(), err
 	}
+	d.Effective = r.String()
 	return d.Options, r.Warnings(), nil
 }
 

@@ -102,6 +102,7 @@ func TestHowToReachKafka(t *testing.T) {
 				c.want.SecretNamespace = "ns"
 			}
 			g.Expect(o.Kafka).To(Equal(c.want))
+			g.Expect(o.Effective).To(And(ContainSubstring(`="a:9092`), Not(ContainSubstring("hush"))))
 		})
 	}
 }

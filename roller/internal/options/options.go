@@ -61,6 +61,9 @@ type Options struct {
 	Yes     bool
 	Command string
 	Node    string
+
+	// Effective lists the effective settings as NAME="value", in one line, with secrets masked.
+	Effective string
 }
 
 // draft contains the Options while they are being parsed.

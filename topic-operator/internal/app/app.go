@@ -73,6 +73,7 @@ func Run(ctx context.Context, config *rest.Config, o options.Options, log logr.L
 	log.Info("Starting the topic-operator", "namespaces", o.Namespaces.String(), "selector", o.Selector.String(),
 		"kafka", o.Kafka.Bootstrap, "securityProtocol", o.Kafka.Protocol, "interval", o.ReconciliationInterval.String(), "build",
 		build.Current().String())
+	log.V(1).Info("All settings", "effective", o.Effective)
 	leaver, err := newLeaver(mgr, o, log)
 	if err != nil {
 		return err

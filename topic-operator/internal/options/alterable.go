@@ -1,8 +1,6 @@
 package options
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -46,14 +44,3 @@ func ParseAlterableConfig(text string) AlterableConfig {
 
 // Allows reports whether the key may be altered.
 func (a AlterableConfig) Allows(key string) bool { return !a.limited || a.keys[key] }
-
-// String returns the set in the form of STRIMZI_ALTERABLE_TOPIC_CONFIG.
-func (a AlterableConfig) String() string {
-	switch {
-	case !a.limited:
-		return alterableAll
-	case len(a.keys) == 0:
-		return alterableNone
-	}
-	return strings.Join(slices.Sorted(maps.Keys(a.keys)), ",")
-}

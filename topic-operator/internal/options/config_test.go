@@ -174,7 +174,7 @@ func TestStrimziConfig(t *testing.T) {
 		},
 		"shouldDefaultToAllForAlterableTopicConfig": func(t *testing.T) {
 			o, _ := with().parse(t)
-			equal(t, "text", o.Alterable.String(), "ALL")
+			equal(t, "alterable", o.Alterable, AlterableConfig{})
 		},
 		"testDefaultFeatureGates": func(t *testing.T) {
 			o, _ := with().parse(t)
@@ -222,7 +222,7 @@ func assertMasked(t *testing.T, o Options) {
 	g := NewWithT(t)
 	asJSON, err := json.Marshal(o)
 	g.Expect(err).NotTo(HaveOccurred())
-	printed := []string{string(asJSON), o.String()}
+	printed := []string{string(asJSON), o.Effective}
 	for _, verb := range []string{"v", "+v", "#v", "s", "q", "x", "X", "d"} {
 		for _, value := range []any{o, o.Kafka.SASL, o.Kafka.SASL.Password, o.Kafka.SASL.OAuth} {
 			printed = append(printed, fmt.Sprintf("%"+verb, value))
@@ -235,7 +235,7 @@ func assertMasked(t *testing.T, o Options) {
 		g.Expect(text).NotTo(ContainSubstring("FORBIDDEN"))
 		g.Expect(strings.ToLower(text)).NotTo(ContainSubstring(fmt.Sprintf("%x", "FORBIDDEN")))
 	}
-	g.Expect(o.String()).To(ContainSubstring(credentials.Mask), "it says that there is a secret")
+	g.Expect(o.Effective).To(ContainSubstring(credentials.Mask), "it says that there is a secret")
 }
 
 func TestAllErrorsAtOnce(t *testing.T) {

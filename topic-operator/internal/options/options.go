@@ -60,15 +60,9 @@ type Options struct {
 	// Log describes what is logged, and how.
 	Log logging.Options
 
-	// text lists the effective settings, with secrets masked.
-	text string
+	// Effective lists the effective settings as NAME="value", in one line, with secrets masked.
+	Effective string
 }
-
-// String lists the effective settings as NAME="value", in one line, with secrets masked.
-func (o Options) String() string { return o.text }
-
-// GoString returns String, so that %#v does not print secrets either.
-func (o Options) GoString() string { return o.text }
 
 // Batch bounds how concurrent Kafka calls are combined into one request.
 type Batch struct {

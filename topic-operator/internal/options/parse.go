@@ -55,7 +55,7 @@ func Parse(args []string, env settings.Environment) (Options, []string, error) {
 	if err := r.Err(); err != nil {
 		return Options{}, r.Warnings(), err
 	}
-	d.text = r.String()
+	d.Effective = r.String()
 	return d.Options, r.Warnings(), nil
 }
 
