@@ -73,8 +73,9 @@ func TestAvailability(t *testing.T) {
 		{"the last in sync, in a failed log directory", failed(ids(1), ids(1)), 1, nil, ""},
 		{"not in sync, in a failed log directory", failed(ids(1), ids(1, 2)), 2, nil, ""},
 		{"not in sync, in a failed log directory, and another one leads", moved, 1, nil, ""},
-		{"beside the last in sync, in a failed log directory", failed(ids(1), ids(1, 2)), 3, nil, "would have 1 replica in sync without node 3, " +
-			"and needs 2 (3 replicas, min.insync.replicas 2); only a restart brings back the replicas in failed log directories of nodes 1 and 2"},
+		{"beside the last in sync, in a failed log directory", failed(ids(1), ids(1, 2)), 3, nil, "would have 1 replica in sync without " +
+			"node 3, and needs 2 (3 replicas, min.insync.replicas 2); only a restart brings back the replicas in failed " +
+			"log directories of nodes 1 and 2"},
 		{"a leader, and its log directory should have failed", stale, 1, nil, "needs 2"},
 		{"min ISR is not known", unknownMin, 1, nil, "the min.insync.replicas of topic t is unknown: DescribeConfigs timed out"},
 		{"with another one down", topicOf("t", 2, ids(1, 2, 3), ids(1, 2, 3)), 1, ids(2), "would have 1 replica in sync without nodes 1 and 2"},

@@ -64,8 +64,8 @@ func (e evidence) clone() evidence {
 	return e
 }
 
-// witness records the evidence of a look. An unknown or recalled fact neither adds evidence nor ends it. An interruption between two looks goes
-// unnoticed.
+// witness records the evidence of a look. An unknown or recalled fact neither adds evidence nor ends it. An interruption between two looks
+// goes unnoticed.
 func (o *oracle) witness() {
 	e := &o.evidence
 	if e.expired == nil || o.seen.Began.Sub(e.at) > unseen {
