@@ -17,11 +17,14 @@ import (
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
+	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
+	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/e2e/standin"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 )
 
-// Nodes reach each other with load balancers, and with names of the Multi-Cluster Services API: in the full tests only (make prove).
+// Nodes reach each other with load balancers, by the program of a provider, and with names of the Multi-Cluster Services API: in the full
+// tests only (make prove).
 var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		DeferCleanup(func() {
@@ -39,6 +42,12 @@ var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func
 		for _, p := range places {
 			Expect(p.kubectl("get", "services", "-n", namespace, "-o", "jsonpath={.items[*].spec.type}")).To(ContainSubstring("LoadBalancer"))
 		}
+		rollLoseAndDelete()
+	})
+
+	It("forms by a program in the operator's image, is rolled, loses a Kubernetes cluster, and leaves nothing", func() {
+		places[0].kubectl("set", "image", "-n", deploy.Namespace, "deployment/cluster-operator", "*="+withProvider)
+		formBy("relay", "relayed")
 		rollLoseAndDelete()
 	})
 
@@ -68,6 +77,23 @@ var _ = full && Describe("a Kafka over three Kubernetes clusters", Ordered, func
 		rollLoseAndDelete()
 	})
 })
+
+// withProvider is the image of the cluster operator with the program of a network provider, relay.
+const withProvider = "stretch.test/cluster-operator:relay"
+
+// buildWithProvider builds that image, as docs/cluster-operator/network-providers.md says, and returns its archive.
+func buildWithProvider() string {
+	GinkgoHelper()
+	root, err := operatorproc.RepositoryPath()
+	Expect(err).NotTo(HaveOccurred())
+	dir := GinkgoT().TempDir()
+	program := filepath.Join(dir, "network-provider-relay")
+	Expect(image.BuildProgram(ctx, program, root, "./e2e/stretch/testdata/provider")).To(Succeed())
+	archive, err := image.BuildOperator(ctx, dir, "cluster-operator", withProvider, root, "./cluster-operator/cmd",
+		image.File{Path: "/opt/strimzi/plugins/network-provider-relay", Source: program})
+	Expect(err).NotTo(HaveOccurred())
+	return archive
+}
 
 // formBy makes the operator use a network provider, and creates a Kafka in a namespace.
 func formBy(provider, in string) {

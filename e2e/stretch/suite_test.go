@@ -67,6 +67,9 @@ var _ = BeforeSuite(func() {
 	DeferCleanup(cancel)
 	images, err := deploy.Images(ctx, GinkgoT().TempDir(), "stretch.test", "cluster-operator", "roller")
 	Expect(err).NotTo(HaveOccurred())
+	if full {
+		images = append(images, buildWithProvider())
+	}
 	began := time.Now()
 	lab, err = realnodes.Start(ctx, realnodes.Options{Clusters: 3, Nodes: 1, Images: images, Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
