@@ -240,8 +240,8 @@ func (h *history) moveReplicas() string {
 	return "move replicas"
 }
 
-// emptyDirs makes all brokers report empty log directories at the next request. After it, the log directories that are not cordoned have a
-// replica of a new topic.
+// emptyDirs makes all brokers report empty log directories at the next request. After it, the log directories of brokers that run have a
+// replica of a new topic if they are not cordoned.
 func (h *history) emptyDirs() string {
 	h.brokers.dirs, h.brokers.err = map[int32][]kafka.LogDir{}, nil
 	for id := range int32(20) {
@@ -254,10 +254,11 @@ func (h *history) emptyDirs() string {
 			return // such a Kafka can't cordon log directories
 		}
 		filled := map[int32][]kafka.LogDir{}
+		runs := h.runningIDs()
 		for id, dirs := range h.brokers.dirs {
 			filled[id] = slices.Clone(dirs)
 			for i := range dirs {
-				if !dirs[i].Cordoned {
+				if runs[id] && !dirs[i].Cordoned {
 					filled[id][i].Replicas = 1
 				}
 			}

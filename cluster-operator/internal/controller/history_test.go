@@ -521,14 +521,23 @@ func (h *history) topicBetweenLooks() {
 	h.brokers.replicas, h.brokers.err = none, nil
 	h.brokers.afterLook = func() {
 		h.brokers.replicas = maps.Clone(none)
-		for s := range h.foreign {
-			for key := range s.objects {
-				if id, ok := core.NodeID(key.Name); ok && key.Kind == "Pod" && h.foreign[s][key] == nil {
-					h.brokers.replicas[id] = 1 // a broker that stopped gets no replica with data
-				}
+		for id := range h.runningIDs() {
+			h.brokers.replicas[id] = 1
+		}
+	}
+}
+
+// runningIDs returns the ids of the nodes that have a pod: one that stopped gets no replica with data.
+func (h *history) runningIDs() map[int32]bool {
+	ids := map[int32]bool{}
+	for s := range h.foreign {
+		for key := range s.objects {
+			if id, ok := core.NodeID(key.Name); ok && key.Kind == "Pod" && h.foreign[s][key] == nil {
+				ids[id] = true
 			}
 		}
 	}
+	return ids
 }
 
 // accident deletes or edits a random object that the operator made. It spares volumes and the Secrets of CAs: deleting these would be the
