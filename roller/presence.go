@@ -163,8 +163,8 @@ func (s *Snapshot) keepRacks(p Progress) *Snapshot {
 	return cmp.Or(next, s)
 }
 
-// addRestarting returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not read
-// (docs/decisions/facts-of-a-restart.md). While Kafka does not tell whether it lists them, they are waited for as long as any node.
+// addRestarting returns the snapshot with the nodes that are being restarted and are not in it: they may exist in a cluster that was not
+// read (docs/decisions/facts-of-a-restart.md). While Kafka does not tell whether it lists them, they are waited for as long as any node.
 func (s *Snapshot) addRestarting(p Progress, policy Policy) *Snapshot {
 	var missing []Node
 	for id, r := range p.Restarts {

@@ -124,8 +124,8 @@ func (p patient) Plan(ctx context.Context, r network.Request) ([]network.Object,
 	return p.Provider.Plan(ctx, r)
 }
 
-// TestAKafkaDoesNotWaitForANetworkProvider changes a Kafka beside 20 stretched ones whose network provider is a program that hangs. There is
-// one worker.
+// TestAKafkaDoesNotWaitForANetworkProvider changes a Kafka beside 20 stretched ones whose network provider is a program that hangs. There
+// is one worker.
 func TestAKafkaDoesNotWaitForANetworkProvider(t *testing.T) {
 	const others, deadline = 20, time.Second
 	w := newStretchedWorld(t)

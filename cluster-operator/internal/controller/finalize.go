@@ -50,15 +50,9 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if err == nil {
 		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
 	}
-	if p.metElsewhere {
-		return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
-	}
-	if isStale(err) {
-		if err = r.lastingConflictAtHome(client.ObjectKeyFromObject(kafka), err); err == nil {
-			return reconcile.Result{RequeueAfter: conflictDelay}, nil
-		}
-	} else {
-		r.conflicts.noneMet(client.ObjectKeyFromObject(kafka), r.Now())
+	conflict, err := p.afterConflict(client.ObjectKeyFromObject(kafka), err)
+	if conflict {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
 		failure.Message += ". " + p.withoutFinalizer()
@@ -72,6 +66,19 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{}, retry
 	}
 	return reconcile.Result{RequeueAfter: awayDelay}, nil // watches report most of what it waits for
+}
+
+// afterConflict reports whether a deletion that met a conflict is to be repeated at once; else it returns the error to report.
+func (p *pass) afterConflict(name types.NamespacedName, err error) (bool, error) {
+	if p.metElsewhere {
+		return true, nil // that Kubernetes cluster is left out if conflicts last there
+	}
+	if isStale(err) {
+		err = p.lastingConflictAtHome(name, err)
+		return err == nil, err
+	}
+	p.conflicts.noneMet(name, p.Now())
+	return false, err
 }
 
 // withoutFinalizer says what happens to the objects in other Kubernetes clusters if a user removes the finalizer: see sweep.

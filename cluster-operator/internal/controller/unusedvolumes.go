@@ -47,12 +47,11 @@ func (p *pass) checkUnusedVolumes() error {
 			"created. Set .spec.replicas to that of the earlier Kafka, and change it when the nodes run. %s", claimsIn(unused.idle[name]),
 			p.kafka.Namespace, p.kafka.Name, name, otherwise)
 	}
+	if names := unused.poolless[""]; len(names) > 0 {
+		return stalled("KafkaStorage", "%s of Kafka %s/%s lack the label %s, so nodes would start without their data: nothing is created. "+
+			"Label them with the names of their KafkaNodePools. %s", claimsIn(names), p.kafka.Namespace, p.kafka.Name, core.LabelPoolName, otherwise)
+	}
 	for _, name := range slices.Sorted(maps.Keys(unused.poolless)) {
-		if name == "" {
-			return stalled("KafkaStorage", "%s of Kafka %s/%s lack the label %s, so nodes would start without their data: nothing is created. "+
-				"Label them with the names of their KafkaNodePools. %s", claimsIn(unused.poolless[name]), p.kafka.Namespace, p.kafka.Name,
-				core.LabelPoolName, otherwise)
-		}
 		return stalled("KafkaStorage", "%s belong to an earlier Kafka %s/%s, and there is no KafkaNodePool %s to use them, so nodes would "+
 			"start without their data: nothing is created. Create KafkaNodePool %[4]s, or give a renamed one this name again. %s",
 			claimsIn(unused.poolless[name]), p.kafka.Namespace, p.kafka.Name, name, otherwise)

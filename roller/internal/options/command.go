@@ -36,8 +36,8 @@ const (
 
 A flag with a variable in brackets can also be set by that variable; the flag takes precedence.
 
-plan and explain exit with 0 if there is nothing to do and all nodes are ready, 3 if there is something to do or a node is not ready yet, 4 if
-something is blocked, the roller is paused, or a node has failed or is unknown, 1 on errors, 2 on wrong usage.
+plan and explain exit with 0 if there is nothing to do and all nodes are ready, 3 if there is something to do or a node is not ready yet,
+4 if something is blocked, the roller is paused, or a node has failed or is unknown, 1 on errors, 2 on wrong usage.
 roll exits with 0 when all is done, and with 4 when it can't continue.`
 	examples = `  roller plan -n kafka --cluster my-cluster        # what would be restarted, and in which order
   roller explain NODE -n kafka --cluster my-cluster  # what one node waits for

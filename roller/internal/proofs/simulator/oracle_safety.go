@@ -64,6 +64,17 @@ func (e evidence) clone() evidence {
 	return e
 }
 
+// since returns since when something is the case that was so since then; zero if it is not. What is not known changes nothing.
+func (e evidence) since(then time.Time, is, known bool) time.Time {
+	switch {
+	case is && then.IsZero():
+		return e.at
+	case !is && known:
+		return time.Time{}
+	}
+	return then
+}
+
 // witness records the evidence of a look. An unknown or recalled fact neither adds evidence nor ends it. An interruption between two looks
 // goes unnoticed.
 func (o *oracle) witness() {
@@ -72,25 +83,16 @@ func (o *oracle) witness() {
 		*e = evidence{expired: map[roller.NodeID]time.Time{}}
 	}
 	e.at = o.seen.At
-	note := func(since time.Time, is, known bool) time.Time {
-		switch {
-		case is && since.IsZero():
-			return e.at
-		case !is && known:
-			return time.Time{}
-		}
-		return since
-	}
 	for i := range o.seen.Nodes {
 		n := &o.seen.Nodes[i]
 		at := o.w.byID[n.ID]
 		evident := n.Failing != "" && (!at.expired.IsZero() || !at.shut.IsZero() || o.w.refused) // the roller can't tell these apart
-		e.expired[n.ID] = note(e.expired[n.ID], evident, n.Answers.IsKnown() && !n.Recalled)
+		e.expired[n.ID] = e.since(e.expired[n.ID], evident, n.Answers.IsKnown() && !n.Recalled)
 	}
 	ready := func(n roller.Node) bool { return n.Roles.Controller && n.Ready.Or(true) }
 	known := o.seen.Quorum.IsKnown()
 	none := !known && !slices.ContainsFunc(o.seen.Nodes, ready)
-	e.leaderless = note(e.leaderless, none || known && !o.w.leaderless.IsZero(), known)
+	e.leaderless = e.since(e.leaderless, none || known && !o.w.leaderless.IsZero(), known)
 }
 
 // wayOut reports whether a cluster is lost in a way that only this restart can repair (docs/decisions/lost-clusters.md): for patience there
