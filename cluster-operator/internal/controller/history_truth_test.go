@@ -188,8 +188,12 @@ func (h *stretched) judgeMore(s *apiServer, key facts.Key, before, after client.
 	if key == anchorKey && kafka != nil && kafka.GetDeletionTimestamp() == nil {
 		h.judgeAnchorGoes(c, s, before.GetUID())
 	}
-	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c),
-		func(n node) bool { return key.Name == fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id) }) {
+	runs := func(n node) bool { // or is to run, unless its namespace is on its way out
+		pod := fmt.Sprintf("my-cluster-%s-%d", n.pool, n.id)
+		return key.Name == pod && (s.objects[facts.Key{Kind: "Pod", Name: pod}] != nil ||
+			c.server.objects[facts.Key{Kind: "KafkaNodePool", Name: n.pool}] != nil)
+	}
+	if _, secret := before.(*corev1.Secret); secret && slices.ContainsFunc(h.nodes(c), runs) {
 		h.failf("%s deletes the certificate of a node: Secret %s in %s", who, key.Name, s.id)
 	}
 }
