@@ -9,41 +9,15 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
-
-// entityOperator applies the topic operator that the Kafka asks for.
-func (p *pass) entityOperator(ctx context.Context) error {
-	home := p.home()
-	if model.WantsTopicOperator(p.kafka) && p.watchesHome() && !p.hasTopicOperator() {
-		if err := p.noteTopicOperator(ctx); err != nil {
-			return err
-		}
-	}
-	for _, o := range model.TopicOperator(p.at(home)) {
-		outcome, err := p.applyOver(ctx, home, o, home.facts.Objects[facts.KeyOf(o)])
-		if err != nil {
-			return err
-		}
-		if wanted, ok := o.(*appsv1.Deployment); ok {
-			live := home.facts.Deployment(wanted.Name)
-			// What was read tells nothing of what was written since.
-			p.status.TopicOperatorNotReady = outcome != apply.Unchanged || live == nil || !status.DeploymentReady(live)
-		}
-	}
-	return nil
-}
 
 // brokers updates Kafka's own metadata once all nodes are ready and up to date: it unregisters removed brokers, and updates the metadata
 // version to the version of Kafka. A failure is only a warning, because the nodes are up to date. Strays are reported before that, because

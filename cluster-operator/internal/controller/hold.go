@@ -14,19 +14,6 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
-// holdPaused keeps the roller off the nodes of a paused Kafka, until endPause.
-func (s *site) holdPaused(ctx context.Context) error {
-	for _, set := range s.facts.PodSets() {
-		if _, held := core.HoldReason(set.Annotations); held {
-			continue
-		}
-		if err := s.setHold(ctx, set, model.HoldPaused); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // releaseToRoller ends what keeps the roller off the nodes though nothing is wrong with them.
 func (p *pass) releaseToRoller(ctx context.Context) error {
 	if err := p.endPause(ctx); err != nil {
@@ -58,24 +45,6 @@ func (p *pass) nameAgent(ctx context.Context) error {
 				live.Annotations[core.AnnotationAgentNamespace] = namespace
 			})
 			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// endPause ends the hold of a pause that is over.
-func (p *pass) endPause(ctx context.Context) error {
-	paused := func(set *core.StrimziPodSet) bool {
-		return set.Annotations[core.AnnotationHold] == model.HoldPaused
-	}
-	return p.each(func(s *site) error {
-		for _, set := range s.facts.PodSets() {
-			if !paused(set) {
-				continue
-			}
-			if err := s.withoutAnnotation(ctx, set, core.AnnotationHold, paused); err != nil {
 				return err
 			}
 		}

@@ -3,17 +3,14 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"crypto"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,16 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
-	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/heartbeat"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/metrics"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
-	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
 // conflictDelay is how long a pass waits for the cache that was behind.
@@ -85,7 +79,7 @@ type Reconciler struct {
 	Stretching *Stretching
 
 	unknown        unknownFields
-	orphans        orphans
+	leftovers      leftovers
 	plannedWatches plannedWatches
 	conflicts      conflicts
 	beats          heartbeat.Beats
@@ -110,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	} else if err != nil {
 		return reconcile.Result{}, err
 	}
-	r.orphans.exists(req.NamespacedName, isStretched(kafka))
+	r.leftovers.noteExists(req.NamespacedName, isStretched(kafka))
 	if r.Selects != nil && !r.Selects(kafka.Labels) {
 		r.forget(req.NamespacedName)
 		r.conflicts.forget(req.NamespacedName)
@@ -195,82 +189,6 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 	r.reportedKept.Delete(kafka)
 }
 
-// report counts the pass, and records an Event for a failure, for each warning that the status does not show yet, and for each Kubernetes
-// cluster that was lost or is back.
-func (p *pass) report(took time.Duration) {
-	name := client.ObjectKeyFromObject(p.kafka)
-	// Neither a pending deletion nor hibernation is a failure.
-	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting && p.status.Failure.Reason != reasonHibernated
-	p.Metrics.Reconciled(name.Namespace, passes.Pass{Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
-	figures := p.figures
-	figures.Ready = status.Converged(p.status)
-	figures.Pending = len(p.status.Pending)
-	if len(p.sites) > 0 { // else nothing is known but what is at home
-		figures.Nodes, figures.NotReady = countNodes(p.podSets())
-	}
-	for id := range p.away {
-		lost := len(p.record.Clusters[id].Nodes)
-		figures.Nodes, figures.NotReady = figures.Nodes+lost, figures.NotReady+lost
-	}
-	if unread := figures.Created.IsZero(); !unread || !p.Metrics.Unread(name) {
-		p.Metrics.Observe(name, figures)
-	}
-	problems := slices.Clone(p.status.Warnings)
-	if failed {
-		problems = append(problems, *p.status.Failure)
-	}
-	for _, problem := range problems {
-		shown := func(c v1.Condition) bool { return c.Message == problem.Message }
-		if !slices.ContainsFunc(p.kafka.Status.Conditions, shown) {
-			p.Events.Warning(p.kafka, problem.Reason, "Reconcile", problem.Message)
-		}
-	}
-	p.reportClusters()
-}
-
-// wasReady reports whether a Kafka was Ready, by its status.
-func wasReady(kafka *v1.Kafka) bool {
-	return kafka.Status.ObservedGeneration == kafka.Generation && slices.ContainsFunc(kafka.Status.Conditions,
-		func(c v1.Condition) bool { return c.Type == v1.ConditionReady && c.Status == v1.ConditionTrue })
-}
-
-// figuresOf returns the metrics that follow from the objects of a Kafka, independent of the result of its pass.
-func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
-	spec := kafka.Spec
-	if spec == nil {
-		spec = &v1.KafkaSpec{}
-	}
-	authority := func(secret string, config *v1.CertificateAuthority) metrics.Certificate {
-		return metrics.Certificate(pki.CAValidity(f.Secret(secret), caConfig(config)))
-	}
-	figures := metrics.Kafka{
-		Created:   kafka.CreationTimestamp.Time,
-		ClusterCA: authority(pki.ClusterCACertSecret(kafka.Name), spec.ClusterCa),
-		ClientsCA: authority(pki.ClientsCACertSecret(kafka.Name), spec.ClientsCa),
-		Served:    nodeCertificates(f, spec),
-		Listeners: listenerCertificates(f, kafka),
-		// The topic operator of a Kafka that is being deleted goes.
-		TopicOperator: model.WantsTopicOperator(kafka) && kafka.DeletionTimestamp == nil,
-	}
-	figures.Nodes, figures.NotReady = countNodes(f.PodSets())
-	return figures
-}
-
-// countNodes counts the nodes that exist, and those of them that are not ready. A node that could not be created yet is none: who looks for
-// its pod finds nothing, and the condition Ready says why. Nodes of a hibernated Kafka are to have no pods.
-func countNodes(sets []*core.StrimziPodSet) (nodes, notReady int) {
-	for _, set := range sets {
-		nodes += len(set.Spec.Pods)
-		if !set.IsHibernated() {
-			notReady += max(0, len(set.Spec.Pods)-int(set.Status.ReadyPods))
-		}
-	}
-	return nodes, notReady
-}
-
-// pausedRetry is when a Kubernetes cluster is asked again in which a paused Kafka's nodes could not be held.
-const pausedRetry = 30 * time.Second
-
 // passOver returns a pass over a Kafka.
 func (r *Reconciler) passOver(ctx context.Context, kafka *v1.Kafka) *pass {
 	p := &pass{Reconciler: r, kafka: kafka, log: log.FromContext(ctx)}
@@ -278,135 +196,4 @@ func (r *Reconciler) passOver(ctx context.Context, kafka *v1.Kafka) *pass {
 		p.standIn()
 	}
 	return p
-}
-
-// pause keeps the roller off the nodes, protects what is to outlive the Kafka, notes a topic operator, and changes nothing else.
-func (r *Reconciler) pause(ctx context.Context, kafka *v1.Kafka) (reconcile.Result, error) {
-	p := r.passOver(ctx, kafka)
-	unread := p.readSites(ctx)
-	if errors.Is(unread, errBehind) {
-		return r.requeueStale(client.ObjectKeyFromObject(kafka), unread)
-	}
-	if len(p.sites) == 0 {
-		return reconcile.Result{}, unread
-	}
-	if err := p.each(func(s *site) error { return s.holdPaused(ctx) }); err != nil {
-		return reconcile.Result{}, err
-	}
-	unprotected := p.protect(ctx)
-	if isStale(unprotected) {
-		return r.requeueStale(client.ObjectKeyFromObject(kafka), unprotected)
-	}
-	if unprotected != nil {
-		p.log.Error(unprotected, "Failed to protect volumes and CAs of a paused Kafka")
-		r.Events.Warning(kafka, "NotProtected", "Reconcile",
-			fmt.Sprintf("What is to outlive the Kafka would still be deleted with it: %s", unprotected))
-	}
-	noted := p.noteEarlierTopicOperator(ctx)
-	if noted != nil {
-		p.log.Info("Failed to record that the Kafka has a topic operator", "error", noted.Error())
-	}
-	r.conflicts.noneMet(client.ObjectKeyFromObject(kafka), r.Now())
-	p.figures.Paused = true
-	r.Metrics.Observe(client.ObjectKeyFromObject(kafka), p.figures)
-	paused := func(pool *v1.KafkaNodePool) v1.KafkaNodePoolStatus { return status.PausedPool(pool, r.Now()) }
-	if err := errors.Join(r.writeStatus(ctx, kafka, status.Paused(kafka, r.Now())), p.eachPool(ctx, paused)); err != nil {
-		return reconcile.Result{}, err
-	}
-	if unread != nil {
-		p.log.Info("Failed to hold the nodes in a Kubernetes cluster that can't be read", "error", unread.Error())
-	}
-	if unread != nil || unprotected != nil || noted != nil || len(p.away) > 0 {
-		return reconcile.Result{RequeueAfter: pausedRetry}, nil
-	}
-	return reconcile.Result{}, nil
-}
-
-// writeStatus writes the status of a Kafka if it differs from what is there.
-func (r *Reconciler) writeStatus(ctx context.Context, kafka *v1.Kafka, wanted v1.KafkaStatus) error {
-	if equality.Semantic.DeepEqual(kafka.Status, wanted) {
-		return nil
-	}
-	changed := kafka.DeepCopy()
-	changed.Status = wanted
-	if err := r.Live.Status().Patch(ctx, changed, client.MergeFromWithOptions(kafka, client.MergeFromWithOptimisticLock{})); err != nil {
-		return client.IgnoreNotFound(fmt.Errorf("status of Kafka %s/%s: %w", kafka.Namespace, kafka.Name, err))
-	}
-	r.kafkas.Note(kafka, changed)
-	kafka.Status, kafka.ResourceVersion = changed.Status, changed.ResourceVersion
-	return nil
-}
-
-// Failure is an error with its own reason in the status.
-type Failure struct {
-	status.Problem
-	// Err is the cause; nil if the user's objects are invalid.
-	Err error
-	// Watched reports that an event requeues the Kafka when the problem may be over.
-	Watched bool
-	// Elsewhere reports that it concerns another Kubernetes cluster alone: the nodes in this one are the Kafka's.
-	Elsewhere bool
-}
-
-// Error implements error.
-func (f *Failure) Error() string { return f.Message }
-
-// Unwrap returns what went wrong.
-func (f *Failure) Unwrap() error { return f.Err }
-
-// problemf returns a problem that a later pass may resolve by itself.
-func problemf(reason, format string, args ...any) status.Problem {
-	return status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
-}
-
-// stalled returns a Failure that only a user can fix.
-func stalled(reason, format string, args ...any) *Failure {
-	return &Failure{Problem: status.Problem{Reason: reason, Message: fmt.Sprintf(format, args...), Stalled: true}}
-}
-
-// conclude fills in the input of the status, and returns after how long to requeue, or an error to retry with back-off.
-func (p *pass) conclude(err error) (next time.Duration, retry error) {
-	p.status.Kafka, p.status.Now = p.kafka, p.Now()
-	p.status.OperatorVersion = p.OperatorVersion
-	p.describeClusters()
-	for _, pod := range p.pods() {
-		if why := status.WaitsFor(pod); why != "" && pod.Labels[core.LabelKind] == core.KindKafka {
-			p.waits(pod.Labels[core.LabelPoolName], "pod %s (%s)", pod.Name, why)
-		}
-	}
-	for _, set := range p.status.Sets {
-		if why := status.SetWaitsFor(set); why != "" {
-			p.waits(set.Labels[core.LabelPoolName], "StrimziPodSet %s (%s)", set.Name, why)
-		}
-	}
-	slices.SortFunc(p.status.Waiting, func(a, b status.Wait) int { return cmp.Compare(a.Message, b.Message) })
-	next = p.Interval
-	if p.next > 0 && p.next < next {
-		next = p.next
-	}
-	retry = p.failedElsewhere
-	var failure *Failure
-	switch {
-	case err == nil:
-	case errors.As(err, &failure) && (failure.Stalled || failure.Watched):
-		p.status.Failure = &failure.Problem
-	case errors.As(err, &failure):
-		p.status.Failure, retry = &failure.Problem, err
-	default:
-		p.status.Failure, retry = &status.Problem{Reason: "ReconciliationFailed", Message: err.Error()}, err
-	}
-	p.omitLocalAddresses()
-	return next, retry
-}
-
-// omitLocalAddresses takes out of messages what differs in each pass though the problem is the same: the status would be written each time.
-func (p *pass) omitLocalAddresses() {
-	for i := range p.status.Warnings {
-		p.status.Warnings[i].Message = withoutLocalAddress(p.status.Warnings[i].Message)
-	}
-	if p.status.Failure != nil {
-		failure := *p.status.Failure
-		failure.Message = withoutLocalAddress(failure.Message)
-		p.status.Failure = &failure
-	}
 }

@@ -20,7 +20,9 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
 // The topic operator of a Kafka loses its rights with the Kafka, or with spec.entityOperator, and often before it is told to stop. So this
@@ -217,4 +219,26 @@ func (r *Reconciler) releaseTopic(ctx context.Context, topic *metav1.PartialObje
 // typeOf is the type of an object of which only the metadata is read.
 func typeOf(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: v1.GroupVersion.String(), Kind: kind}
+}
+
+// entityOperator applies the topic operator that the Kafka asks for.
+func (p *pass) entityOperator(ctx context.Context) error {
+	home := p.home()
+	if model.WantsTopicOperator(p.kafka) && p.watchesHome() && !p.hasTopicOperator() {
+		if err := p.noteTopicOperator(ctx); err != nil {
+			return err
+		}
+	}
+	for _, o := range model.TopicOperator(p.at(home)) {
+		outcome, err := p.applyOver(ctx, home, o, home.facts.Objects[facts.KeyOf(o)])
+		if err != nil {
+			return err
+		}
+		if wanted, ok := o.(*appsv1.Deployment); ok {
+			live := home.facts.Deployment(wanted.Name)
+			// What was read tells nothing of what was written since.
+			p.status.TopicOperatorNotReady = outcome != apply.Unchanged || live == nil || !status.DeploymentReady(live)
+		}
+	}
+	return nil
 }
