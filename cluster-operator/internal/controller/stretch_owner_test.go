@@ -8,8 +8,11 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ktypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
@@ -375,4 +378,186 @@ func TestAnEpochThatIsSetBackIsRestored(t *testing.T) {
 		h.rest()
 		g.Expect(h.centrals[0].ready()).To(HaveField("Status", v1.ConditionTrue), "as the message says")
 	})
+}
+
+// anchorOfAnother creates the anchor of a Kafka of the same namespace and name, whose central cluster is another one.
+func (w *stretchedWorld) anchorOfAnother(cluster string) *corev1.ConfigMap {
+	w.t.Helper()
+	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 3, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
+	anchor := model.Anchor(model.Input{Kafka: newKafka(), At: cluster},
+		map[string]string{"holder": other.Holder.String(), "central-cluster-id": "elsewhere"})
+	anchor.Namespace = w.namespace
+	ownership.Mark(anchor, "ConfigMap", other)
+	w.Expect(w.members[cluster].Create(w.t.Context(), anchor)).To(Succeed())
+	return anchor
+}
+
+func TestNothingIsGeneratedWhereAKafkaOfTheSameNameHasNodes(t *testing.T) {
+	for name, cluster := range map[string]string{"in a cluster that no pool names": "west", "in the central cluster": "central"} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.anchorOfAnother(cluster)
+			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+			before := w.all()
+			w.pass()
+			w.pass()
+			w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict"),
+				HaveField("Message", ContainSubstring("delete nothing there"))))
+			w.Expect(w.kafka().Status.ClusterID).To(BeEmpty())
+			for id, objects := range before {
+				if id != "central" {
+					w.Expect(w.all()[id]).To(Equal(objects))
+				}
+			}
+			var secrets corev1.SecretList
+			w.Expect(w.k8s.List(t.Context(), &secrets, client.InNamespace(w.namespace))).To(Succeed())
+			w.Expect(secrets.Items).To(BeEmpty())
+		})
+	}
+}
+
+func TestAKafkaOfTheSameNameInAnotherClusterIsLeftAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	anchor := w.anchorOfAnother("east")
+	before := w.all()
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleController), poolIn("east", "b", 1, v1.RoleBroker))
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict")))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	// An anchor without marks does not belong to this Kafka either.
+	anchor.Labels, anchor.Annotations = nil, nil
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before = w.all()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Status", "False"), HaveField("Reason", "OwnershipConflict")))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+}
+
+func TestAForeignAnchorStopsItsKubernetesClusterAlone(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	voters := w.setting("west", "my-cluster-west-2", "controller.quorum.voters")
+	anchor := &corev1.ConfigMap{}
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	own := anchor.DeepCopy()
+	other := ownership.Owner{ID: string(uuid.NewUUID()), Epoch: 1, Holder: ownership.Holder{Central: "elsewhere", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", other)
+	anchor.Data[anchorHolder] = other.Holder.String()
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	before := w.all()
+	w.configure("log.retention.hours", "1")
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", And(
+		ContainSubstring("cluster 'east' has another Kafka"), ContainSubstring("the operator changes nothing there.")))))
+	w.Expect(w.kafka().Status.StretchClusters[1]).To(And(HaveField("Name", "east"), HaveField("State", v1.StretchClusterUnknown),
+		HaveField("NodeIDs", []int32{1})))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	for id, pod := range map[string]string{"central": "my-cluster-central-0", "west": "my-cluster-west-2"} {
+		w.Expect(w.setting(id, pod, "log.retention.hours")).To(Equal("1"), id)
+		w.Expect(w.setting(id, pod, "controller.quorum.voters")).To(Equal(voters))
+	}
+
+	// An owner's id that was changed by mistake makes all of them foreign.
+	k := w.kafka()
+	id := k.Annotations[ownership.MarkID]
+	k.Annotations[ownership.MarkID] = "mistaken"
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.configure("log.retention.hours", "2")
+	made := w.made()
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "OwnershipConflict"))
+	w.Expect(w.made()).To(Equal(made))
+	k = w.kafka()
+	k.Annotations[ownership.MarkID] = id
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	anchor.Annotations, anchor.Data = own.Annotations, own.Data
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.settle()
+	w.Expect(w.ready()).To(HaveField("Status", "True"))
+	w.Expect(w.setting("east", "my-cluster-east-1", "log.retention.hours")).To(Equal("2"))
+
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	ownership.Mark(anchor, "ConfigMap", other)
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.follow("west")
+	w.configure("log.retention.hours", "3")
+	made = w.made()
+	w.pass()
+	w.Expect(w.ready()).To(HaveField("Reason", "CentralFenced"), "that stops all")
+	w.Expect(w.made()).To(Equal(made))
+}
+
+func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	first := w.kafka()
+	first.Finalizers = nil
+	w.Expect(w.k8s.Update(t.Context(), first)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), first)).To(Succeed())
+	second := stretchedKafka()
+	// as after a start in Kubernetes clusters without objects of an earlier Kafka
+	second.Annotations[ownership.MarkID], second.Annotations[v1.AnnotationOwnerEpoch] = string(uuid.NewUUID()), "1"
+	w.create(second)
+	before := w.all()
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"),
+		HaveField("Message", MatchRegexp(`cluster '(east|west)' has objects of an earlier Kafka \S+/my-cluster .* delete that ConfigMap`))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
+// follow makes another central cluster the owner of the Kafka in a Kubernetes cluster.
+func (w *stretchedWorld) follow(id string) {
+	w.t.Helper()
+	anchor := &corev1.ConfigMap{}
+	w.in(id, anchor, "my-cluster-kafka-gc")
+	next := ownership.Owner{ID: w.kafka().Annotations[ownership.MarkID], Epoch: 2,
+		Holder: ownership.Holder{Central: "next", Cluster: "a", Object: "b"}}
+	ownership.Mark(anchor, "ConfigMap", next)
+	anchor.Data[anchorHolder] = next.Holder.String()
+	w.Expect(w.members[id].Update(w.t.Context(), anchor)).To(Succeed())
+}
+
+func TestACentralClusterThatWasFollowedTouchesNothing(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.follow("east")
+	before := w.all()
+	k := w.kafka()
+	k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.hours": {Raw: []byte(`"1"`)}}
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "CentralFenced"), HaveField("Message", ContainSubstring("next:a:b"))))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]), "not even where nobody else is yet")
+
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.all()["east"]).To(Equal(before["east"]))
+	w.Expect(w.all()["west"]).To(Equal(before["west"]))
+}
+
+func TestACentralClusterKeepsItsName(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	before, name := w.all(), w.r.Stretching.Central
+	renamed := And(HaveField("Reason", "CentralClusterRenamed"), HaveField("Message", HaveSuffix(
+		"this one is called 'other' now: the operator changes nothing. Set STRIMZI_CENTRAL_CLUSTER_ID back to '"+name+"'")))
+	w.r.Stretching.Central = "other"
+	w.pass()
+	w.Expect(w.ready()).To(renamed)
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(renamed, "the objects elsewhere are not forgotten")
+	for _, id := range []string{"east", "west"} {
+		w.Expect(w.all()[id]).To(Equal(before[id]))
+	}
+	w.r.Stretching.Central = name
+	w.pass()
+	for _, id := range []string{"east", "west"} {
+		w.Expect(w.anchored(id)).To(BeFalse())
+	}
 }

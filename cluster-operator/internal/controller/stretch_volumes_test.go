@@ -6,7 +6,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
@@ -269,4 +272,190 @@ func (h *stretched) removeClaims(s *apiServer) {
 			s.remove(key)
 		}
 	}
+}
+
+func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
+	w := newStretchedWorld(t)
+	b := poolIn("east", "b", 1, v1.RoleBroker)
+	b.Spec.Storage.DeleteClaim = new(true)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	w.settle()
+	claim := &corev1.PersistentVolumeClaim{}
+	w.in("east", claim, "data-my-cluster-b-1")
+	w.Expect(claim.OwnerReferences).To(ContainElement(HaveField("Name", "my-cluster-kafka-gc")))
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 0 })
+	for range 3 {
+		w.pass()
+	}
+	set := &core.StrimziPodSet{}
+	w.in("east", set, "my-cluster-b")
+	w.Expect(set.Spec.Pods).To(BeEmpty())
+	w.brokers.replicas[1] = 1 // it got one before it stopped
+	w.settle()
+	kept := ContainElement(HaveField("Reason", "VolumesKept"))
+	w.Expect(w.conditions()).To(kept)
+	w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+	w.settle()
+	w.Expect(w.conditions()).To(kept)
+	w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
+	w.unstretch("a")
+	w.settle()
+	w.Expect(w.conditions()).To(kept)
+	w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
+	w.Expect(w.kafka().Finalizers).NotTo(BeEmpty())
+
+	w.brokers.replicas[1] = 0
+	w.settle()
+	w.in("east", claim, "data-my-cluster-b-1")
+	w.Expect(claim.DeletionTimestamp).NotTo(BeNil())
+	w.Expect(w.anchored("east")).To(BeFalse())
+	w.Expect(w.kafka().Finalizers).To(BeEmpty())
+}
+
+// The user decides to keep volumes, and deletes the Kafka before a pass could act on that where they are.
+func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T) {
+	byPool := func(w *stretchedWorld) {
+		w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+	}
+	byAnnotation := func(w *stretchedWorld) {
+		claim := &corev1.PersistentVolumeClaim{}
+		w.in("east", claim, "data-my-cluster-b-1")
+		claim.Annotations[v1.AnnotationDeleteClaim] = "false"
+		w.Expect(w.members["east"].Client.Update(t.Context(), claim)).To(Succeed())
+	}
+	withoutPool := func(w *stretchedWorld) {
+		w.Expect(w.k8s.Delete(t.Context(), w.pool("b"))).To(Succeed())
+	}
+	deleted := func(w *stretchedWorld) { w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed()) }
+	for name, c := range map[string]struct {
+		away           bool
+		decide, delete func(*stretchedWorld)
+		goes           bool
+	}{
+		"the Kafka is deleted at once":              {decide: byPool, delete: deleted},
+		"the Kubernetes cluster is away":            {away: true, decide: byPool, delete: deleted},
+		"by its annotation alone":                   {away: true, decide: byAnnotation, delete: deleted},
+		"and the finalizer is removed":              {away: true, decide: byPool, delete: (*stretchedWorld).unfinished},
+		"by its annotation, without the finalizer":  {away: true, decide: byAnnotation, delete: (*stretchedWorld).unfinished},
+		"its pool is deleted with the Kafka":        {away: true, decide: withoutPool, delete: deleted, goes: true},
+		"its pool is deleted without the finalizer": {away: true, decide: withoutPool, delete: (*stretchedWorld).unfinished, goes: true},
+		"its pool is deleted, and its annotation keeps it": {away: true,
+			decide: func(w *stretchedWorld) { byAnnotation(w); withoutPool(w) }, delete: deleted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			b := poolIn("east", "b", 1, v1.RoleBroker)
+			b.Spec.Storage.DeleteClaim = new(true)
+			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+			w.brokers.replicas = map[int32]int{0: 1, 1: 1}
+			w.settle()
+			w.members["east"].lost = c.away
+			c.decide(w)
+			if c.away {
+				w.pass()
+			}
+			c.delete(w)
+			w.pass()
+			w.members["east"].lost = false
+			for range 3 {
+				w.pass()
+				w.now = w.now.Add(2 * w.r.Interval)
+			}
+			w.Expect(w.anchored("east")).To(BeFalse())
+			claim := &corev1.PersistentVolumeClaim{}
+			w.in("east", claim, "data-my-cluster-b-1")
+			if c.goes {
+				w.Expect(claim.OwnerReferences).To(HaveLen(1), "the garbage collector deletes it")
+				return
+			}
+			w.Expect(claim.OwnerReferences).To(BeEmpty(), "the garbage collector would delete it")
+			w.Expect(claim.Annotations).To(HaveKeyWithValue(v1.AnnotationDeleteClaim, "false"))
+		})
+	}
+}
+
+// The watch of KafkaNodePools may be behind that of Kafkas.
+func TestAVolumeThatIsKeptAtTheLastMomentIsKeptThoughTheCacheIsBehind(t *testing.T) {
+	w := newStretchedWorld(t)
+	b := poolIn("east", "b", 1, v1.RoleBroker)
+	b.Spec.Storage.DeleteClaim = new(true)
+	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+	w.settle()
+	stale := &staleStatuses{Reader: w.r.Cache}
+	w.Expect(w.k8s.List(t.Context(), &stale.pools, client.InNamespace(w.namespace))).To(Succeed())
+	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
+	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
+	w.r.Cache = stale
+	w.pass()
+	w.Expect(w.anchored("east")).To(BeFalse())
+	claim := &corev1.PersistentVolumeClaim{}
+	w.in("east", claim, "data-my-cluster-b-1")
+	w.Expect(claim.OwnerReferences).To(BeEmpty(), "the garbage collector would delete it")
+}
+
+func TestAVolumeThatIsNotDeletedKeepsItsAnchorAndSaysSo(t *testing.T) {
+	for name, lost := range map[string][]string{
+		"without the mark of its name": {ownership.MarkSelf},
+		"without its term as well":     {ownership.MarkSelf, ownership.MarkTerm},
+		"without any mark":             {ownership.MarkSelf, ownership.MarkTerm, ownership.MarkID},
+		"only not said to be deleted":  {v1.AnnotationDeleteClaim},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			b := poolIn("east", "b", 1, v1.RoleBroker)
+			b.Spec.Storage.DeleteClaim = new(true)
+			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+			w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+			w.settle()
+			w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+			for range 3 {
+				w.pass() // the pod of its broker stops
+			}
+			claim := &corev1.PersistentVolumeClaim{}
+			w.in("east", claim, "data-my-cluster-b-1")
+			for _, mark := range lost {
+				delete(claim.Annotations, mark)
+			}
+			w.Expect(w.members["east"].Update(t.Context(), claim)).To(Succeed())
+			w.endPods("east")
+			w.unstretch("a")
+			w.settle()
+			w.Expect(w.anchored("east")).To(BeTrue(), "the volume would go with it")
+			w.Expect(w.kafka().Finalizers).NotTo(BeEmpty())
+			w.Expect(w.conditions()).To(ContainElement(And(HaveField("Reason", "VolumesKept"), HaveField("Message", And(
+				HavePrefix("In cluster 'east', PersistentVolumeClaims data-my-cluster-b-1 of removed nodes are not deleted: they lack the annotation "+
+					lost[0]),
+				ContainSubstring("delete-claim: \"false\""))))))
+
+			w.in("east", claim, "data-my-cluster-b-1")
+			claim.Annotations[v1.AnnotationDeleteClaim] = "false"
+			w.Expect(w.members["east"].Update(t.Context(), claim)).To(Succeed())
+			w.settle()
+			w.in("east", claim, "data-my-cluster-b-1")
+			w.Expect(claim.DeletionTimestamp).To(BeNil())
+			w.Expect(claim.OwnerReferences).To(BeEmpty())
+			w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "VolumesKept")))
+			w.Expect(w.anchored("east")).To(BeFalse())
+			w.Expect(w.kafka().Finalizers).To(BeEmpty())
+		})
+	}
+}
+
+func TestAnAnchorOutlivesThePodsThatStop(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
+	b := &v1.KafkaNodePool{}
+	w.get(b, "b")
+	w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())
+	for range 3 {
+		w.pass()
+	}
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-b"}, &core.StrimziPodSet{})).
+		To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.anchored("east")).To(BeTrue(), "the pod of its broker stops")
+	w.endPods("east")
+	w.settle()
+	w.Expect(w.anchored("east")).To(BeFalse())
 }

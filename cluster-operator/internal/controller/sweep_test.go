@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kafka-operators/kafka-operators/api/ownership"
@@ -158,4 +159,118 @@ func TestASweepKnowsAnAnchorWithoutMarksByItsFieldManager(t *testing.T) {
 			g.Expect(holds(anchor, holder)).To(Equal(c.swept))
 		})
 	}
+}
+
+func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	k := w.kafka()
+	k.Finalizers = nil
+	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	anchor := &corev1.ConfigMap{}
+	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
+	w.in("east", anchor, "my-cluster-kafka-gc")
+	w.now = w.now.Add(2 * w.r.Interval)
+	// An anchor of another owner stays.
+	foreign := &corev1.ConfigMap{}
+	w.in("west", foreign, "my-cluster-kafka-gc")
+	foreign.Data["holder"] = "other:" + foreign.Data["kafka-uid"] + ":x"
+	w.Expect(w.members["west"].Update(t.Context(), foreign)).To(Succeed())
+	w.pass()
+	w.Expect(w.members["east"].Get(t.Context(), client.ObjectKeyFromObject(anchor), anchor)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.in("west", foreign, "my-cluster-kafka-gc")
+}
+
+func TestAKafkaThatIsDeletedAgainIsSweptNoEarlier(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	backup := w.kafka()
+	w.unfinished()
+	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
+	backup.ResourceVersion, backup.UID = "", ""
+	w.Expect(w.k8s.Create(t.Context(), backup)).To(Succeed())
+	w.settle()
+	w.now = w.now.Add(24 * time.Hour)
+	w.unfinished()
+	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
+	w.in("east", &corev1.ConfigMap{}, "my-cluster-kafka-gc")
+}
+
+// unfinished deletes the Kafka without its finalizer.
+func (w *stretchedWorld) unfinished() {
+	w.t.Helper()
+	k := w.kafka()
+	k.Finalizers = nil
+	w.Expect(w.k8s.Update(w.t.Context(), k)).To(Succeed())
+	w.Expect(w.k8s.Delete(w.t.Context(), k)).To(Succeed())
+}
+
+func (w *stretchedWorld) anchored(id string) bool {
+	w.t.Helper()
+	err := w.members[id].Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})
+	w.Expect(client.IgnoreNotFound(err)).NotTo(HaveOccurred())
+	return err == nil
+}
+
+func TestASweepDoesNotStopAtAKubernetesClusterThatFails(t *testing.T) {
+	failed := errors.New("no quorum")
+	for name, fails := range map[string]interceptor.Funcs{
+		"a read fails": {Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return failed
+		}},
+		"a deletion fails": {Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error { return failed }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStretchedWorld(t)
+			w.form()
+			w.unfinished()
+			w.pass()
+			w.now = w.now.Add(2 * w.r.Interval)
+			k8s, is := w.members["east"].Client.(client.WithWatch)
+			w.Expect(is).To(BeTrue())
+			w.members["east"].Client = interceptor.NewClient(k8s, fails)
+			_, err := w.r.Reconcile(t.Context(), w.request())
+			w.Expect(err).To(MatchError(ContainSubstring("cluster 'east'")))
+			w.Expect(w.anchored("west")).To(BeFalse(), "the sweep goes on with it")
+			w.members["east"].Client = k8s
+			w.pass()
+			w.Expect(w.anchored("east")).To(BeFalse(), "its grace period is over")
+		})
+	}
+}
+
+func TestASweepGoesOnWhenAKubernetesClusterIsBack(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.unfinished()
+	w.members["west"].lost = true
+	w.Expect(w.pass().RequeueAfter).To(Equal(2*w.r.Interval), "for east")
+	w.now = w.now.Add(2 * w.r.Interval)
+	w.pass()
+	w.Expect(w.anchored("east")).To(BeFalse())
+	w.Expect(w.pass().RequeueAfter).To(BeZero(), "no timer runs while west is away")
+	woken := func() (requests []reconcile.Request) {
+		changes := make(chan event.GenericEvent)
+		go func() {
+			defer close(changes)
+			w.r.wakeLeft(t.Context(), changes)
+		}()
+		for e := range changes {
+			if request := (reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)}); request == w.request() {
+				requests = append(requests, request)
+			}
+		}
+		return requests
+	}
+	w.Expect(woken()).To(BeEmpty())
+	w.members["west"].lost = false
+	for range 2 {
+		w.Expect(woken()).NotTo(BeEmpty(), "its anchor tells of the Kafka")
+		w.pass()
+		w.now = w.now.Add(2 * w.r.Interval)
+	}
+	w.Expect(w.anchored("west")).To(BeFalse())
+	w.Expect(woken()).To(BeEmpty())
+	w.Expect(w.pass().RequeueAfter).To(BeZero())
 }
