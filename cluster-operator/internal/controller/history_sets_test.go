@@ -12,6 +12,7 @@ import (
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // setAccident deletes a StrimziPodSet, removes its label, or removes a node from its list. judgeLost judges the operator's next write of
@@ -47,9 +48,12 @@ func (h *history) namesIn(set *core.StrimziPodSet) []string {
 }
 
 // restoreLost does what the status asks users for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes,
-// and as many nodes as volumes need.
+// and as many nodes as volumes need. If no node is left, it also creates the pools again whose volumes are left.
 func (h *history) restoreLost() {
 	objects := h.k8s.server.objects
+	if !h.listsNodes() {
+		h.restorePools()
+	}
 	for _, key := range sortedKeys(objects) {
 		pool, ok := objects[key].object().(*v1.KafkaNodePool)
 		if !ok || objects[facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + pool.Name}] != nil {
@@ -87,6 +91,31 @@ func (h *history) restoreLost() {
 		if storage.Type != "" {
 			pool.Spec.Storage = storage
 			h.must(h.k8s.Update(h.t.Context(), pool))
+		}
+	}
+}
+
+// listsNodes reports whether a StrimziPodSet of the Kafka lists nodes.
+func (h *history) listsNodes() bool {
+	for key, o := range h.k8s.server.objects {
+		if set, is := o.object().(*core.StrimziPodSet); is && h.foreign[h.k8s.server][key] == nil && len(set.Spec.Pods) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// restorePools creates pools again that have volumes of nodes that did not leave.
+func (h *history) restorePools() {
+	for _, name := range []string{"a", "b", "c"} {
+		left := false
+		for id := range int32(20) {
+			for _, claim := range h.claimsFor(h.k8s.server, fmt.Sprintf("%s-%s-%d", h.name, name, id)) {
+				left = left || claim.Annotations[model.AnnotationRemoved] != "true"
+			}
+		}
+		if left && h.k8s.server.objects[facts.Key{Kind: "KafkaNodePool", Name: name}] == nil {
+			h.must(h.k8s.Create(h.t.Context(), h.pool(name, 0, v1.RoleBroker)))
 		}
 	}
 }
