@@ -136,9 +136,7 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 		return nil, err
 	}
 	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
-		return nil, fmt.Errorf("its credentials point to a Kubernetes cluster other than that with the nodes of this Kafka: the uid of its "+
-			"namespace %s is %s, not %s",
-			clusters.IdentityNamespace, has, known)
+		return nil, fmt.Errorf("%w: the uid of its namespace %s is %s, not %s", errOtherCluster, clusters.IdentityNamespace, has, known)
 	}
 	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{m.Reader(), p.Reconciler,
 		"the credentials don't permit to list and watch it, apply your copy of the current " +
@@ -184,6 +182,9 @@ func (p *pass) checkAgent(ctx context.Context, s *site) error {
 	}
 	return nil
 }
+
+// errOtherCluster means that a user has to correct the credentials.
+var errOtherCluster = errors.New("its credentials point to a Kubernetes cluster other than that with the nodes of this Kafka")
 
 // errVersions means that the operators of two Kubernetes clusters don't work together.
 var errVersions = errors.New("version mismatch")

@@ -193,10 +193,12 @@ func (p *pass) keptVolumes(s *site) bool {
 func (p *pass) lose(cluster string, member clusters.Status, err error) {
 	problem := remoteProblem(cluster, member, err)
 	p.away[cluster] = away{problem, member}
-	if _, is := errors.AsType[*Failure](err); !is && member.State == clusters.Connected && !errors.Is(err, errVersions) && !isStale(err) {
+	_, told := errors.AsType[*Failure](err)
+	lasts := errors.Is(err, errVersions) || errors.Is(err, errOtherCluster)
+	if !told && !lasts && !isStale(err) && member.State == clusters.Connected {
 		p.failedElsewhere = err
 	}
-	if errors.Is(err, errVersions) { // which does not end by itself
+	if lasts {
 		p.log.Error(err, "Skipping a Kubernetes cluster", "cluster", cluster, "reason", problem.Reason)
 		return
 	}
