@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,6 +127,40 @@ var _ = Describe("a Kafka with controllers and brokers of their own", Ordered, f
 					WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
 			}
 		})
+	})
+
+	It("stops when it is hibernated, its controllers last, and wakes with its records", func() {
+		volumes, before := k.volumes(), k.readyPods(Default)
+		began := time.Now()
+		kubectl("annotate", "kafka", k.name, "-n", k.namespace, v1.AnnotationHibernate+"=true")
+		whileKilled(func() {
+			var brokers, controllers int
+			Eventually(func(g Gomega) {
+				brokers, controllers = 0, 0
+				for _, pod := range k.pods(g) {
+					if strings.Contains(pod.Name, "-controllers-") {
+						controllers++
+					} else {
+						brokers++
+					}
+				}
+				if brokers > 0 && controllers < 3 {
+					StopTrying(fmt.Sprintf("%d controllers run, and %d brokers", controllers, brokers)).Now()
+				}
+				g.Expect(brokers + controllers).To(BeZero())
+			}).Should(Succeed(), func() string { return said(k.namespace) })
+		})
+		Eventually(func(g Gomega) {
+			g.Expect(conditions(k.object(g).Status.Conditions)).To(HaveKeyWithValue(v1.ConditionReady, HavePrefix("False Hibernated no node runs")))
+		}).Should(Succeed(), func() string { return said(k.namespace) })
+		report("hibernation", time.Since(began))
+		began = time.Now()
+		kubectl("annotate", "kafka", k.name, "-n", k.namespace, v1.AnnotationHibernate+"-")
+		k.ready()
+		report("awake again", time.Since(began))
+		Expect(k.volumes()).To(Equal(volumes))
+		Expect(slices.Sorted(maps.Keys(k.readyPods(Default)))).To(Equal(slices.Sorted(maps.Keys(before))))
+		k.inSync(k.admin())
 	})
 
 	It("has its records again when it is deleted and applied again", func() {

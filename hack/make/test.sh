@@ -46,13 +46,19 @@ if [ ${#fast[@]} -gt 0 ]; then
   # shellcheck disable=SC2034 # the loop below uses it by its name
   mapfile -t models < <(xargs -r grep -lE "^func (Test[A-Za-z0-9]*)?($proofs)" <<<"$files" | xargs -r -n 1 dirname | sort -u)
 fi
+skip=(-skip "$proofs")
+if [[ " ${TEST_ARGS:-}" == *" -run"* ]]; then # which asks for tests, that run once
+  # shellcheck disable=SC2034 # as above
+  models=()
+  skip=()
+fi
 status=0 events=()
 rm -f bin/test*.json bin/junit*.xml
 for kind in fast models real; do
   declare -n packages=$kind
   [ ${#packages[@]} -gt 0 ] || continue
   case $kind in
-    fast) atonce=2 environment=() arguments=("${race[@]}" -skip "$proofs") ;;
+    fast) atonce=2 environment=() arguments=("${race[@]}" "${skip[@]}") ;;
     models)
       # As hack/tools/prove: they allocate much and keep little.
       atonce=2 environment=(GOGC=400 CGO_ENABLED=0 KUBEBUILDER_ASSETS=/none) arguments=(-trimpath -buildvcs=false -run "$proofs") ;;

@@ -273,3 +273,44 @@ func TestWhatHibernates(t *testing.T) {
 		})
 	}
 }
+
+// A paused Kafka is not looked at by the step that hibernates it.
+func TestNoTopicOperatorIsExpectedOfAHibernatedKafka(t *testing.T) {
+	g := NewWithT(t)
+	kafka := newKafka()
+	kafka.Spec.EntityOperator = &v1.EntityOperatorSpec{TopicOperator: &v1.EntityTopicOperatorSpec{}}
+	for _, asleep := range []string{"false", "true"} {
+		set := &core.StrimziPodSet{Spec: &core.StrimziPodSetSpec{}, ObjectMeta: metav1.ObjectMeta{Name: "set",
+			Annotations: map[string]string{core.AnnotationHibernate: asleep}}}
+		f := facts.Cluster{Objects: map[facts.Key]client.Object{{Kind: "StrimziPodSet", Name: "set"}: set}}
+		g.Expect(figuresOf(f, kafka).TopicOperator).To(Equal(asleep == "false"))
+	}
+}
+
+// All controllers start at once when the Kafka wakes: no other one has what the log of each had.
+func TestControllersThatWakeKeepTheirMetadataWhateverTheUserAllows(t *testing.T) {
+	w := newWorld(t)
+	pool := nodePool("controllers", 3, v1.RoleController)
+	pool.Spec.Storage = jbod(0, 1)
+	w.create(newKafka(), pool, nodePool("brokers", 1, v1.RoleBroker))
+	w.reconcile()
+	w.run("controllers")
+	w.run("brokers")
+	w.reconcile()
+	w.hibernate("true")
+	w.stop("brokers")
+	w.reconcile()
+	w.stop("controllers")
+	w.get(pool, "controllers")
+	pool.Spec.Storage.Volumes = pool.Spec.Storage.Volumes[1:]
+	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
+	w.edit(func(k *v1.Kafka) {
+		metav1.SetMetaDataAnnotation(&k.ObjectMeta, v1.AnnotationSkipScaleDownCheck, "true")
+	})
+	w.hibernate("")
+	w.Expect(w.asleep("controllers", "brokers")).To(Equal([]bool{false, false}))
+	w.Expect(w.pods("controllers")).To(HaveLen(3))
+	for name, pod := range w.pods("controllers") {
+		w.Expect(pod.Spec.Volumes).To(ContainElement(HaveField("PersistentVolumeClaim", HaveValue(HaveField("ClaimName", "data-0-"+name)))))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -138,8 +139,8 @@ func (p *pass) open(ctx context.Context, m Member) (*site, error) {
 	if has, known := m.Status().Identity, p.record.Clusters[m.ID()].Identity; known != "" && has != known {
 		return nil, fmt.Errorf("%w: the uid of its namespace %s is %s, not %s", errOtherCluster, clusters.IdentityNamespace, has, known)
 	}
-	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{m.Reader(), p.Reconciler,
-		"the credentials don't permit to list and watch it, apply your copy of the current " +
+	s := &site{cluster: m.ID(), member: m, cache: &watchedReader{Reader: m.Reader(), by: p.Reconciler,
+		lacks: "the credentials don't permit to list and watch it, apply your copy of the current " +
 			"config/cluster-operator/overlays/remote there again"}}
 	s.nodes = s.cache
 	s.live = &remoteClient{Client: c, reader: m.APIReader(), confirm: func(ctx context.Context) error { return p.confirm(ctx, s) }}
@@ -203,6 +204,8 @@ type watchedReader struct {
 	by *Reconciler
 	// lacks is what may be wrong if it does not begin.
 	lacks string
+	// vain, if set, is true from when a read waited in vain until one is answered: meanwhile, none waits. A member does that itself.
+	vain *atomic.Bool
 }
 
 // Get reads one object.
@@ -216,10 +219,18 @@ func (r *watchedReader) List(ctx context.Context, list client.ObjectList, opts .
 }
 
 func (r *watchedReader) read(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := r.by.watching(ctx)
+	timeout := cmp.Or(r.by.WatchTimeout, watchTimeout)
+	if r.vain != nil && r.vain.Load() {
+		timeout = 0 // the cache responds nevertheless if it is in sync
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := do(ctx)
-	if err == nil || ctx.Err() == nil && !apierrors.IsTimeout(err) { // a member does not wait that long again
+	answered := err == nil || ctx.Err() == nil && !apierrors.IsTimeout(err) // a member does not wait that long again
+	if r.vain != nil {
+		r.vain.Store(!answered)
+	}
+	if answered {
 		return err
 	}
 	return &unwatchedError{err, r.lacks}

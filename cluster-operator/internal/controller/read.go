@@ -84,7 +84,7 @@ func (p *pass) readSites(ctx context.Context) (err error) {
 	home := &site{cluster: topology.Home, cache: p.Cache, live: p.Live, owner: model.Owner(p.kafka)}
 	home.nodes = &watchedReader{p.Cache, p.Reconciler,
 		"the operator's account is not permitted to list and watch it, apply your overlay of the current " +
-			"config/cluster-operator again"}
+			"config/cluster-operator again", &p.nodesUnwatched}
 	if err := p.readSite(ctx, home); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -87,6 +88,8 @@ type Reconciler struct {
 	kafkas, nodePools apply.Replaced
 	// reportedKept are, by Kafka, the uids of objects that are not wanted, and of which was reported that they stay.
 	reportedKept sync.Map
+	// nodesUnwatched is true while a watch of the Kubernetes nodes at home has not begun in time.
+	nodesUnwatched atomic.Bool
 	// topicOperators are the Kafkas, by namespace and name, for which this process deployed a topic operator whose KafkaTopics were not
 	// released since.
 	topicOperators sync.Map

@@ -70,8 +70,9 @@ func figuresOf(f facts.Cluster, kafka *v1.Kafka) metrics.Kafka {
 		ClientsCA: authority(pki.ClientsCACertSecret(kafka.Name), spec.ClientsCa),
 		Served:    nodeCertificates(f, spec),
 		Listeners: listenerCertificates(f, kafka),
-		// The topic operator of a Kafka that is being deleted goes.
-		TopicOperator: model.WantsTopicOperator(kafka) && kafka.DeletionTimestamp == nil,
+		// The topic operator of a Kafka that is being deleted goes, and that of one that is hibernated is stopped.
+		TopicOperator: model.WantsTopicOperator(kafka) && kafka.DeletionTimestamp == nil &&
+			!slices.ContainsFunc(f.PodSets(), (*core.StrimziPodSet).IsHibernated),
 	}
 	figures.Nodes, figures.NotReady = countNodes(f.PodSets())
 	return figures

@@ -206,10 +206,11 @@ func (p *pass) whyLogStays(l facts.ListedPod, volume int32, pool *v1.KafkaNodePo
 }
 
 // logMayGo reports whether the user allows to remove a volume that may have the metadata log of a controller. A controller fetches it from
-// the others again, if there are any.
+// the others again, if there are any, and not all of them start without it, as those of a Kafka that wakes.
 func (p *pass) logMayGo(volume int32, before v1.Storage) bool {
 	controllers := slices.DeleteFunc(p.existing(), func(n topology.Node) bool { return !n.Roles.Controller })
-	return p.mayLoseData() && (len(controllers) > 1 || model.MetadataVolume(before) != volume)
+	fetches := len(controllers) > 1 && slices.ContainsFunc(controllers, func(n topology.Node) bool { return p.pod(n) != nil })
+	return p.mayLoseData() && (fetches || model.MetadataVolume(before) != volume)
 }
 
 // nodesOf returns the nodes of a pool as StrimziPodSets list them. Of a node that is in none, only the pod's name is known.

@@ -209,9 +209,14 @@ func (r *Reconciler) sweepIn(ctx context.Context, m Member, name types.Namespace
 	if err != nil {
 		return 0, err
 	}
-	s := &site{cluster: m.ID(), live: c, owner: anchorOwner(orphan)}
-	if s.facts, err = facts.Read(ctx, c, name); err != nil {
+	s := &site{cluster: m.ID(), live: c, owner: anchorOwner(orphan), facts: facts.Cluster{Objects: map[facts.Key]client.Object{}}}
+	var claims corev1.PersistentVolumeClaimList // what else it has is not kept
+	of := client.MatchingLabels{v1.LabelCluster: name.Name}
+	if err := m.APIReader().List(ctx, &claims, client.InNamespace(name.Namespace), of); err != nil {
 		return 0, err
+	}
+	for i := range claims.Items {
+		s.facts.Objects[facts.Key{Kind: "PersistentVolumeClaim", Name: claims.Items[i].Name}] = &claims.Items[i]
 	}
 	p := &pass{Reconciler: r, log: log.FromContext(ctx),
 		kafka: &v1.Kafka{ObjectMeta: metav1.ObjectMeta{Namespace: name.Namespace, Name: name.Name}}}

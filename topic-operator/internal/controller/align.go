@@ -102,14 +102,18 @@ func (r *Reconciler) change(ctx context.Context, p *pass, plan topic.Plan, allow
 	errs []error) {
 	var done []string
 	if plan.Alter != nil {
-		if err := r.kafka.Alter(ctx, *plan.Alter, allowed); err != nil {
-			errs = append(errs, err)
-		} else {
+		err := r.kafka.Alter(ctx, *plan.Alter, allowed)
+		if plan.Stores && (err == nil || definite(err)) {
+			r.memory.stored(p.kt, p.actual.Topic.ID)
+		}
+		switch {
+		case err == nil:
 			altered = plan.Alter
-			if plan.Stores {
-				r.memory.stored(p.kt, p.actual.Topic.ID)
-			}
 			done = append(done, "configuration changed: "+changeList(*plan.Alter))
+		case plan.Stores && definite(err):
+			r.reportNotStored(p, *plan.Alter, err)
+		default:
+			errs = append(errs, err)
 		}
 	}
 	if plan.Increase == nil {
@@ -159,6 +163,14 @@ func (r *Reconciler) reportChanged(p *pass, differed bool, what string) {
 	}
 	p.log.Info("Changed topic", "topic", name, "what", what)
 	r.events.Normal(reference(p.kt), "Changed", "Update", "Topic '"+name+"': "+what)
+}
+
+// reportNotStored reports that Kafka rejects to store settings. The values in force are the wanted ones.
+func (r *Reconciler) reportNotStored(p *pass, change kafka.ConfigChange, err error) {
+	name, list := p.facts.Object.Topic(), changeList(change)
+	logging.Warn(p.log, "Kafka rejected to store the brokers' defaults on the topic", "topic", name, "what", list, "error", err.Error())
+	r.events.Warning(reference(p.kt), "NotStored", "Update", "Topic '"+name+"' changes with the brokers' defaults, because Kafka rejects to "+
+		"store "+list+" on it: "+err.Error())
 }
 
 func changeList(c kafka.ConfigChange) string {

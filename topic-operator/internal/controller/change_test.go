@@ -316,3 +316,25 @@ func TestAKafkaThatShowsNoStoredDefaultIsToldOnce(t *testing.T) {
 	w.Expect(took()).To(Equal([]string{"describe a"}))
 	w.Expect(w.kafka.config("a")).To(Equal(map[string]string{"k": "1", inheritedConfigKey: inheritedConfigText}))
 }
+
+// The values in force are the wanted ones, whatever else Kafka permits.
+func TestATopicIsReadyThoughKafkaStoresNoDefaults(t *testing.T) {
+	w := newWorld(t)
+	w.ready("a")
+	w.kafka.fails(alterCall, kafka.NewError(kafka.CodePolicyViolation, "not yours"))
+	w.update("a", config(inheritedConfigKey, inheritedConfigText))
+	w.sink.took()
+	w.pass("a")
+	w.Expect(w.get("a")).To(beReady())
+	w.Expect(w.sink.took()).To(ConsistOf(HavePrefix("Warning NotStored: Topic 'a' changes with the brokers' defaults, because Kafka rejects " +
+		"to store " + inheritedConfigKey + "=" + inheritedConfigText + " on it: ")))
+	w.clock.step(settle)
+	w.kafka.took()
+	w.pass("a")
+	w.Expect(w.kafka.took()).To(Equal([]string{"describe a"}))
+
+	w.kafka.fails(alterCall, kafka.NewError(kafka.CodePolicyViolation, "not yours"))
+	w.update("a", config("k", `1`))
+	w.pass("a")
+	w.Expect(w.get("a")).NotTo(beReady())
+}
