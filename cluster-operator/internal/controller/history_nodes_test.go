@@ -222,8 +222,10 @@ func (h *history) podDies() string {
 	return "pod " + key.Name + " dies"
 }
 
-// moveReplicas makes the brokers report random replicas in random log directories. Some brokers do not respond.
+// moveReplicas makes the brokers report random replicas in random log directories. Some brokers do not respond. What a broker without a pod
+// has in its log directories stays.
 func (h *history) moveReplicas() string {
+	was, runs := h.brokers.dirs, h.runningIDs()
 	h.brokers.replicas, h.brokers.dirs, h.brokers.afterDirs = map[int32]int{}, map[int32][]kafka.LogDir{}, nil
 	for id := range int32(20) {
 		if h.rand.Intn(4) > 0 {
@@ -235,6 +237,11 @@ func (h *history) moveReplicas() string {
 		for volume := range int32(3) {
 			h.brokers.dirs[id] = append(h.brokers.dirs[id], kafka.LogDir{Path: dirOf(id, volume), Replicas: h.rand.Intn(2),
 				Cordoned: h.rand.Intn(3) > 0, Failed: h.rand.Intn(10) == 0})
+		}
+	}
+	for id, dirs := range was {
+		if !runs[id] {
+			h.brokers.dirs[id] = dirs
 		}
 	}
 	return "move replicas"

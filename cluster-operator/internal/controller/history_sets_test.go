@@ -168,29 +168,12 @@ func (h *history) judgeLostNode(s *apiServer, pod string) {
 	}
 }
 
-// judgeLostIDs judges the nodes that leave the status of a pool, with which the operator notes that they leave.
-func (h *history) judgeLostIDs(s *apiServer, present client.Object, pool *v1.KafkaNodePool) {
-	h.t.Helper()
-	before, is := present.(*v1.KafkaNodePool)
-	if !is {
-		return
-	}
-	for _, id := range before.Status.NodeIDs {
-		if !slices.Contains(pool.Status.NodeIDs, id) {
-			h.judgeLostNode(s, fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id))
-		}
-	}
-}
-
 // judgeLost compares a StrimziPodSet that the operator writes after an accident with the set before the accident. A write that leaves the
 // list as it is, such as one for a certificate, is not judged.
 func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.Object) {
 	h.t.Helper()
 	if (key.Kind == "ConfigMap" || key.Kind == "Secret") && after == nil {
 		h.judgeLostNode(s, key.Name)
-	}
-	if pool, is := after.(*v1.KafkaNodePool); is {
-		h.judgeLostIDs(s, present, pool)
 	}
 	lost := h.lost[key.Name]
 	if key.Kind != "StrimziPodSet" || lost == nil {
