@@ -174,15 +174,11 @@ func compare(t *testing.T, what string, want, got *unstructured.Unstructured) {
 
 func compareSpecs(t *testing.T, what string, want, got *unstructured.Unstructured) {
 	t.Helper()
-	g := NewWithT(t)
-	for name, pair := range map[string][2]any{
-		"spec":        {want.Object["spec"], got.Object["spec"]},
-		"labels":      {want.GetLabels(), got.GetLabels()},
-		"annotations": {want.GetAnnotations(), got.GetAnnotations()},
-		"finalizers":  {want.GetFinalizers(), got.GetFinalizers()},
-	} {
-		g.Expect(pair[1]).To(Equal(pair[0]), "%s: %s", what, name)
+	parts := func(o *unstructured.Unstructured) map[string]any {
+		return map[string]any{"spec": o.Object["spec"], "labels": o.GetLabels(), "annotations": o.GetAnnotations(),
+			"finalizers": o.GetFinalizers()}
 	}
+	NewWithT(t).Expect(parts(got)).To(Equal(parts(want)), what)
 }
 
 // reencode decodes JSON into a Go type, and returns the type's encoding.
