@@ -438,7 +438,7 @@ func (u unlistable) List(ctx context.Context, list client.ObjectList, opts ...cl
 func TestAKindThatMayNotBeListedHangsNoPass(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	w.r.WatchTimeout = 100 * time.Millisecond
+	w.r.WatchTimeout = time.Second
 	for i, kind := range []string{"ConfigMap", "Secret", "Lease"} {
 		w.members["east"].cache = unlistable{w.members["east"].reader(), kind}
 		hours := fmt.Sprint(i + 1)
