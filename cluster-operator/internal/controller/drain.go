@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -86,18 +85,11 @@ func (p *pass) askToLeave(ctx context.Context, s *site, pod *corev1.Pod, node st
 	if pod.Annotations[drain.Annotation] == node {
 		return
 	}
-	changed := pod.DeepCopy()
-	if node == "" {
-		delete(changed.Annotations, drain.Annotation)
-		delete(changed.Annotations, core.AnnotationManualRollingUpdate)
-	} else {
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, drain.Annotation, node)
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, core.AnnotationManualRollingUpdate, "true")
+	restart := ""
+	if node != "" {
+		restart = "true"
 	}
-	key := facts.Key{Kind: "Pod", Name: pod.Name}
-	if err := s.patch(ctx, key, pod, changed); err != nil { // the next pass tries again
-		p.log.Info("Failed to change the request to restart a pod on a cordoned Kubernetes node", "pod", pod.Name, "error", err.Error())
-		return
+	if p.annotatePod(ctx, s, pod, map[string]string{drain.Annotation: node, core.AnnotationManualRollingUpdate: restart}) {
+		p.wrote(s, facts.Key{Kind: "Pod", Name: pod.Name}, apply.Changed)
 	}
-	p.wrote(s, key, apply.Changed)
 }

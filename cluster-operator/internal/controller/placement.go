@@ -67,11 +67,25 @@ func (p *pass) replaceLost(ctx context.Context, n topology.Node, pod *corev1.Pod
 	if err := s.live.Get(ctx, client.ObjectKeyFromObject(node), fresh); err != nil || placement.Lost(pod, fresh) == "" {
 		return // the cache may be behind
 	}
-	asked := pod.DeepCopy()
-	asked.Annotations[core.AnnotationManualRollingUpdate] = "true"
-	if err := s.patch(ctx, facts.Key{Kind: "Pod", Name: pod.Name}, pod, asked); err != nil { // the next pass tries again
-		p.log.Info("Failed to ask for the restart of a pod that advertises a lost address", "pod", pod.Name, "error", err.Error())
+	p.annotatePod(ctx, s, pod, map[string]string{core.AnnotationManualRollingUpdate: "true"})
+}
+
+// annotatePod sets annotations of a pod by which the roller is asked to restart it, removes those that are empty, and reports whether it
+// did. If it fails, the next pass tries again.
+func (p *pass) annotatePod(ctx context.Context, s *site, pod *corev1.Pod, annotations map[string]string) bool {
+	changed := pod.DeepCopy()
+	for name, value := range annotations {
+		if value == "" {
+			delete(changed.Annotations, name)
+		} else {
+			metav1.SetMetaDataAnnotation(&changed.ObjectMeta, name, value)
+		}
 	}
+	err := s.patch(ctx, facts.Key{Kind: "Pod", Name: pod.Name}, pod, changed)
+	if err != nil {
+		p.log.Info("Failed to change the request to restart a pod", "pod", pod.Name, "error", err.Error())
+	}
+	return err == nil
 }
 
 // controls reports whether a pod belongs to a StrimziPodSet of the Kafka.
