@@ -190,10 +190,7 @@ func TestAPoolKeepsItsVolumesInAClusterThatIsAway(t *testing.T) {
 func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	k := w.kafka()
-	k.Finalizers = nil
-	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.deleteWithoutFinalizer()
 	// The new Kafka is deleted before the operator has marked any object for it.
 	again := stretchedKafka()
 	again.Finalizers = []string{v1.FinalizerStretch}
@@ -201,7 +198,7 @@ func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())
 	w.now = w.now.Add(time.Minute)
 	w.collected()
-	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(k), k)).To(MatchError(apierrors.IsNotFound, "NotFound"))
+	w.Expect(w.k8s.Get(t.Context(), client.ObjectKeyFromObject(again), again)).To(MatchError(apierrors.IsNotFound, "NotFound"))
 	for _, id := range []string{"east", "west"} {
 		w.Expect(w.members[id].Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "my-cluster-kafka-gc"}, &corev1.ConfigMap{})).
 			To(MatchError(apierrors.IsNotFound, "NotFound"))
@@ -211,10 +208,7 @@ func TestAKafkaThatWasMadeAgainIsDeletedEverywhere(t *testing.T) {
 func TestNodesThatAnEarlierKafkaLeftElsewhereAreNotForgotten(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	k := w.kafka()
-	k.Finalizers = nil
-	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.deleteWithoutFinalizer()
 	// The garbage collector deletes the record with the Kafka. The new Kafka has its pool east in another Kubernetes cluster.
 	w.Expect(w.k8s.Delete(t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(model.RecordName("my-cluster"))})).To(Succeed())
 	pool := &v1.KafkaNodePool{}
@@ -369,7 +363,7 @@ func TestAKafkaInOneKubernetesClusterDoesNotNeedTheOthers(t *testing.T) {
 func TestTheRecordOfAnEarlierKafkaIsNotANewOnes(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.formTwo()
-	w.unfinished()
+	w.deleteWithoutFinalizer()
 	w.create(stretchedKafka())
 	w.members["west"].lost = true
 	before := w.all()

@@ -164,9 +164,7 @@ func TestADeletionNeedsNoOperatorElsewhere(t *testing.T) {
 // TestAConflictInADeletionIsNoFailure checks that a conflict elsewhere counts as one that the cache will end, until it lasts.
 func TestAConflictInADeletionIsNoFailure(t *testing.T) {
 	w := newStretchedWorld(t)
-	b := poolIn("east", "b", 1, v1.RoleBroker)
-	b.Spec.Storage.DeleteClaim = new(true)
-	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b, poolIn("west", "c", 1, v1.RoleBroker))
+	w.createDeletable(poolIn("west", "c", 1, v1.RoleBroker))
 	w.settle()
 	w.change("b", func(p *v1.KafkaNodePool) { p.Spec.Storage.DeleteClaim = nil })
 	w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed())

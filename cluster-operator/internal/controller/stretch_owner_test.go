@@ -492,10 +492,7 @@ func TestAForeignAnchorStopsItsKubernetesClusterAlone(t *testing.T) {
 func TestWhatAnEarlierKafkaLeftIsNamed(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	first := w.kafka()
-	first.Finalizers = nil
-	w.Expect(w.k8s.Update(t.Context(), first)).To(Succeed())
-	w.Expect(w.k8s.Delete(t.Context(), first)).To(Succeed())
+	w.deleteWithoutFinalizer()
 	second := stretchedKafka()
 	// as after a start in Kubernetes clusters without objects of an earlier Kafka
 	second.Annotations[ownership.MarkID], second.Annotations[v1.AnnotationOwnerEpoch] = string(uuid.NewUUID()), "1"

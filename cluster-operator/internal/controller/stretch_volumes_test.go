@@ -276,9 +276,7 @@ func (h *stretched) removeClaims(s *apiServer) {
 
 func TestAnAnchorOutlivesTheVolumesThatAreKept(t *testing.T) {
 	w := newStretchedWorld(t)
-	b := poolIn("east", "b", 1, v1.RoleBroker)
-	b.Spec.Storage.DeleteClaim = new(true)
-	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+	b := w.createDeletable()
 	w.brokers.replicas = map[int32]int{0: 1, 1: 0}
 	w.settle()
 	claim := &corev1.PersistentVolumeClaim{}
@@ -328,6 +326,7 @@ func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T)
 		w.Expect(w.k8s.Delete(t.Context(), w.pool("b"))).To(Succeed())
 	}
 	deleted := func(w *stretchedWorld) { w.Expect(w.k8s.Delete(t.Context(), w.kafka())).To(Succeed()) }
+	unfinished := (*stretchedWorld).deleteWithoutFinalizer
 	for name, c := range map[string]struct {
 		away           bool
 		decide, delete func(*stretchedWorld)
@@ -336,18 +335,16 @@ func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T)
 		"the Kafka is deleted at once":              {decide: byPool, delete: deleted},
 		"the Kubernetes cluster is away":            {away: true, decide: byPool, delete: deleted},
 		"by its annotation alone":                   {away: true, decide: byAnnotation, delete: deleted},
-		"and the finalizer is removed":              {away: true, decide: byPool, delete: (*stretchedWorld).unfinished},
-		"by its annotation, without the finalizer":  {away: true, decide: byAnnotation, delete: (*stretchedWorld).unfinished},
+		"and the finalizer is removed":              {away: true, decide: byPool, delete: unfinished},
+		"by its annotation, without the finalizer":  {away: true, decide: byAnnotation, delete: unfinished},
 		"its pool is deleted with the Kafka":        {away: true, decide: withoutPool, delete: deleted, goes: true},
-		"its pool is deleted without the finalizer": {away: true, decide: withoutPool, delete: (*stretchedWorld).unfinished, goes: true},
+		"its pool is deleted without the finalizer": {away: true, decide: withoutPool, delete: unfinished, goes: true},
 		"its pool is deleted, and its annotation keeps it": {away: true,
 			decide: func(w *stretchedWorld) { byAnnotation(w); withoutPool(w) }, delete: deleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newStretchedWorld(t)
-			b := poolIn("east", "b", 1, v1.RoleBroker)
-			b.Spec.Storage.DeleteClaim = new(true)
-			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+			w.createDeletable()
 			w.brokers.replicas = map[int32]int{0: 1, 1: 1}
 			w.settle()
 			w.members["east"].lost = c.away
@@ -378,9 +375,7 @@ func TestAVolumeThatIsKeptAtTheLastMomentOutlivesItsStretchedKafka(t *testing.T)
 // The watch of KafkaNodePools may be behind that of Kafkas.
 func TestAVolumeThatIsKeptAtTheLastMomentIsKeptThoughTheCacheIsBehind(t *testing.T) {
 	w := newStretchedWorld(t)
-	b := poolIn("east", "b", 1, v1.RoleBroker)
-	b.Spec.Storage.DeleteClaim = new(true)
-	w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+	w.createDeletable()
 	w.settle()
 	stale := &staleStatuses{Reader: w.r.Cache}
 	w.Expect(w.k8s.List(t.Context(), &stale.pools, client.InNamespace(w.namespace))).To(Succeed())
@@ -403,9 +398,7 @@ func TestAVolumeThatIsNotDeletedKeepsItsAnchorAndSaysSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newStretchedWorld(t)
-			b := poolIn("east", "b", 1, v1.RoleBroker)
-			b.Spec.Storage.DeleteClaim = new(true)
-			w.create(stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b)
+			b := w.createDeletable()
 			w.brokers.replicas = map[int32]int{0: 1, 1: 0}
 			w.settle()
 			w.Expect(w.k8s.Delete(t.Context(), b)).To(Succeed())

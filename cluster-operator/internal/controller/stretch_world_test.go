@@ -238,6 +238,16 @@ func (w *stretchedWorld) formTwo() {
 	w.Expect(w.ready()).To(HaveField("Status", "True"))
 }
 
+// createDeletable creates a Kafka with a pool in each of two Kubernetes clusters, and further pools, and returns the pool in east, whose
+// volumes are to go with it.
+func (w *stretchedWorld) createDeletable(more ...client.Object) *v1.KafkaNodePool {
+	w.t.Helper()
+	b := poolIn("east", "b", 1, v1.RoleBroker)
+	b.Spec.Storage.DeleteClaim = new(true)
+	w.create(append([]client.Object{stretchedKafka(), poolIn("central", "a", 1, v1.RoleBroker, v1.RoleController), b}, more...)...)
+	return b
+}
+
 // unstretch removes the annotations that stretch a Kafka, and the target clusters of these pools.
 func (w *stretchedWorld) unstretch(pools ...string) {
 	w.t.Helper()

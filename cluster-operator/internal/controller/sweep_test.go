@@ -164,10 +164,7 @@ func TestASweepKnowsAnAnchorWithoutMarksByItsFieldManager(t *testing.T) {
 func TestWhatAKafkaLeftWithoutItsFinalizerIsSwept(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	k := w.kafka()
-	k.Finalizers = nil
-	w.Expect(w.k8s.Update(t.Context(), k)).To(Succeed())
-	w.Expect(w.k8s.Delete(t.Context(), k)).To(Succeed())
+	w.deleteWithoutFinalizer()
 	anchor := &corev1.ConfigMap{}
 	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
 	w.in("east", anchor, "my-cluster-kafka-gc")
@@ -186,19 +183,19 @@ func TestAKafkaThatIsDeletedAgainIsSweptNoEarlier(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
 	backup := w.kafka()
-	w.unfinished()
+	w.deleteWithoutFinalizer()
 	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
 	backup.ResourceVersion, backup.UID = "", ""
 	w.Expect(w.k8s.Create(t.Context(), backup)).To(Succeed())
 	w.settle()
 	w.now = w.now.Add(24 * time.Hour)
-	w.unfinished()
+	w.deleteWithoutFinalizer()
 	w.Expect(w.pass().RequeueAfter).To(Equal(2 * w.r.Interval))
 	w.in("east", &corev1.ConfigMap{}, "my-cluster-kafka-gc")
 }
 
-// unfinished deletes the Kafka without its finalizer.
-func (w *stretchedWorld) unfinished() {
+// deleteWithoutFinalizer deletes the Kafka, and has nothing wait for what it has elsewhere.
+func (w *stretchedWorld) deleteWithoutFinalizer() {
 	w.t.Helper()
 	k := w.kafka()
 	k.Finalizers = nil
@@ -224,7 +221,7 @@ func TestASweepDoesNotStopAtAKubernetesClusterThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newStretchedWorld(t)
 			w.form()
-			w.unfinished()
+			w.deleteWithoutFinalizer()
 			w.pass()
 			w.now = w.now.Add(2 * w.r.Interval)
 			k8s, is := w.members["east"].Client.(client.WithWatch)
@@ -243,7 +240,7 @@ func TestASweepDoesNotStopAtAKubernetesClusterThatFails(t *testing.T) {
 func TestASweepGoesOnWhenAKubernetesClusterIsBack(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.form()
-	w.unfinished()
+	w.deleteWithoutFinalizer()
 	w.members["west"].lost = true
 	w.Expect(w.pass().RequeueAfter).To(Equal(2*w.r.Interval), "for east")
 	w.now = w.now.Add(2 * w.r.Interval)
