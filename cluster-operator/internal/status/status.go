@@ -279,23 +279,59 @@ func (in Input) why(pool string) string {
 	return ". Waiting: " + strings.Join(all, ", ")
 }
 
-// WaitsFor returns why Kubernetes does not get a pod to run, "" if it does or does not say so.
+// WaitsFor returns why Kubernetes does not get a pod to run, "" if it does or does not say so. Of what Kubernetes says it has what helps a
+// user and changes seldom.
 func WaitsFor(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return c.Reason
+			first, _, _ := strings.Cut(c.Message, ". ") // the rest is about preemption
+			return because(c.Reason, first)
 		}
 	}
-	for _, container := range pod.Status.ContainerStatuses {
-		switch w := container.State.Waiting; {
-		case w == nil, w.Reason == "ContainerCreating", w.Reason == "PodInitializing":
-		case w.Reason == "ErrImagePull": // it takes turns with the other one
-			return "ImagePullBackOff"
-		default:
-			return w.Reason
+	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if why := containerWaitsFor(container); why != "" {
+			return why
 		}
 	}
 	return ""
+}
+
+// containerWaitsFor returns why a container does not run, or why it ended before if it is not ready again.
+func containerWaitsFor(c corev1.ContainerStatus) string {
+	switch w := c.State.Waiting; {
+	case w == nil && c.State.Running != nil && !c.Ready && c.LastTerminationState.Terminated != nil:
+		return "started again: " + end(c)
+	case w == nil:
+		return ""
+	case w.Reason == "ContainerCreating", w.Reason == "PodInitializing":
+		return ""
+	case w.Reason == "ErrImagePull", w.Reason == "ImagePullBackOff": // they take turns
+		return because("ImagePullBackOff", c.Image)
+	case w.Reason == "CrashLoopBackOff": // whose message has the time until the next try
+		return because(w.Reason, end(c))
+	default:
+		return because(w.Reason, w.Message)
+	}
+}
+
+// end describes how a container ended at last.
+func end(c corev1.ContainerStatus) string {
+	switch last := c.LastTerminationState.Terminated; {
+	case last == nil:
+		return ""
+	case last.Reason == "", last.Reason == "Error":
+		return fmt.Sprintf("it ended with exit code %d", last.ExitCode)
+	default:
+		return "it ended with " + last.Reason
+	}
+}
+
+// because adds details to a reason, if there are any.
+func because(reason, details string) string {
+	if details == "" {
+		return reason
+	}
+	return reason + ": " + details
 }
 
 // SetWaitsFor returns why the pods of a StrimziPodSet are not made, "" if they are or its controller does not say so.

@@ -67,24 +67,53 @@ func TestNodesWithoutTheirConfigurationAreNotUpToDate(t *testing.T) {
 }
 
 func TestWhatAPodWaitsFor(t *testing.T) {
-	waiting := func(reason string) corev1.PodStatus {
-		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}}}
+	waiting := func(reason, message string) corev1.ContainerStatus {
+		return corev1.ContainerStatus{Image: "docker.io/apache/kafka:4.3.1",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}}
 	}
+	container := func(c corev1.ContainerStatus) corev1.PodStatus {
+		return corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{c}}
+	}
+	running := corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	ended := func(c corev1.ContainerStatus, reason string, code int32) corev1.ContainerStatus {
+		c.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}
+		return c
+	}
+	unschedulable := func(message string) corev1.PodStatus {
+		return corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse,
+			Reason: corev1.PodReasonUnschedulable, Message: message}}}
+	}
+	again := ended(running, "OOMKilled", 137)
+	again.Ready = true
 	for name, c := range map[string]struct {
 		status corev1.PodStatus
 		want   string
 	}{
 		"it is new": {},
-		"no Kubernetes node has room": {corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
-			Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}}, "Unschedulable"},
-		"it starts":                 {waiting("ContainerCreating"), ""},
-		"its image can't be pulled": {waiting("ErrImagePull"), "ImagePullBackOff"},
-		"so it was before":          {waiting("ImagePullBackOff"), "ImagePullBackOff"},
-		"it ends again and again":   {waiting("CrashLoopBackOff"), "CrashLoopBackOff"},
-		"a Secret is missing":       {waiting("CreateContainerConfigError"), "CreateContainerConfigError"},
-		"it runs and is not ready yet": {corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}, ""},
+		"no Kubernetes node has room": {unschedulable("0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: " +
+			"0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
+			"Unschedulable: 0/1 nodes are available: 1 Insufficient memory"},
+		"a class does not exist": {unschedulable("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"),
+			"Unschedulable: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims"},
+		"the scheduler says no more": {unschedulable(""), "Unschedulable"},
+		"it starts":                  {container(waiting("ContainerCreating", "")), ""},
+		"its image can't be pulled": {container(waiting("ErrImagePull", "failed to pull and unpack image")),
+			"ImagePullBackOff: docker.io/apache/kafka:4.3.1"},
+		"so it was before": {container(waiting("ImagePullBackOff", "Back-off pulling image")), "ImagePullBackOff: docker.io/apache/kafka:4.3.1"},
+		"so it is with the image of the exporter": {corev1.PodStatus{
+			InitContainerStatuses: []corev1.ContainerStatus{waiting("ImagePullBackOff", "")},
+			ContainerStatuses:     []corev1.ContainerStatus{waiting("PodInitializing", "")},
+		}, "ImagePullBackOff: docker.io/apache/kafka:4.3.1"},
+		"it ends again and again": {container(ended(waiting("CrashLoopBackOff", "back-off 10s restarting failed container=kafka"), "Error", 1)),
+			"CrashLoopBackOff: it ended with exit code 1"},
+		"it has too little memory": {container(ended(waiting("CrashLoopBackOff", ""), "OOMKilled", 137)),
+			"CrashLoopBackOff: it ended with OOMKilled"},
+		"it runs again":              {container(ended(running, "OOMKilled", 137)), "started again: it ended with OOMKilled"},
+		"it runs again and is ready": {container(again), ""},
+		"how it ended is not known":  {container(waiting("CrashLoopBackOff", "")), "CrashLoopBackOff"},
+		"a Secret is missing": {container(waiting("CreateContainerConfigError", `secret "a" not found`)),
+			`CreateContainerConfigError: secret "a" not found`},
+		"it runs and is not ready yet": {container(running), ""},
 	} {
 		NewWithT(t).Expect(WaitsFor(&corev1.Pod{Status: c.status})).To(Equal(c.want), name)
 	}
