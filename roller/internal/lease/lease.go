@@ -3,6 +3,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,6 +40,8 @@ type Lease struct {
 	// record is what was last read of another holder, and since when it has not changed.
 	record string
 	since  time.Time
+	// owned means that the Lease had owners when this process last read or made it.
+	owned bool
 }
 
 // HeldError names the holder of a Lease.
@@ -68,12 +71,17 @@ func (l *Lease) Acquire(ctx context.Context) error {
 		if err := l.own(ctx, next); err != nil {
 			return l.wrap("made", err)
 		}
+		if l.owned && len(next.OwnerReferences) == 0 { // nothing would delete it
+			return l.wrap("made", errors.New("the Kafka was deleted"))
+		}
+		l.owned = len(next.OwnerReferences) > 0
 		l.take(next, now)
 		return l.wrap("made", l.Client.Create(ctx, next))
 	}
 	if err != nil {
 		return l.wrap("read", err)
 	}
+	l.owned = len(stored.OwnerReferences) > 0
 	until, holder := held(stored)
 	if holder != "" && holder != l.Identity {
 		if until = l.unchanged(stored, now); now.Before(until) {

@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -124,4 +125,25 @@ func TestTheLeaseBelongsToTheKafka(t *testing.T) {
 	g.Expect(first.Release(t.Context())).To(Succeed())
 	g.Expect(of("b", nil, errors.New("away")).Acquire(t.Context())).To(Succeed(), "a Lease that exists keeps its owners")
 	g.Expect(stored()).To(Equal(owners))
+}
+
+// Without an owner, nothing would delete the Lease of a Kafka that is gone.
+func TestNoLeaseIsLeftOfADeletedKafka(t *testing.T) {
+	g := NewWithT(t)
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	owners := []metav1.OwnerReference{{APIVersion: "kafka.strimzi.io/v1", Kind: "Kafka", Name: "my-cluster", UID: "u"}}
+	k8s := fake.NewClientBuilder().Build()
+	l := &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: "a", Now: func() time.Time { return now },
+		Owners: func(context.Context) ([]metav1.OwnerReference, error) { return owners, nil }}
+	stored := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kafka", Name: "my-cluster-roller-leader"}}
+	g.Expect(l.Acquire(t.Context())).To(Succeed())
+	g.Expect(k8s.Delete(t.Context(), stored)).To(Succeed(), "by hand")
+	g.Expect(l.Acquire(t.Context())).To(Succeed())
+	g.Expect(k8s.Delete(t.Context(), stored)).To(Succeed(), "with its Kafka")
+	owners = nil
+	g.Expect(l.Acquire(t.Context())).To(MatchError(ContainSubstring("the Kafka was deleted")))
+	g.Expect(apierrors.IsNotFound(k8s.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))).To(BeTrue())
+
+	other := &lease.Lease{Client: k8s, Namespace: "kafka", Cluster: "my-cluster", Identity: "b", Now: l.Now, Owners: l.Owners}
+	g.Expect(other.Acquire(t.Context())).To(Succeed(), "of a Kafka cluster that never had a Kafka object")
 }
