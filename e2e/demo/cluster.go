@@ -262,7 +262,7 @@ func (o *onNodes) howToGoOn() {
 	for _, line := range [][2]string{
 		{"kubectl get kafka,kafkanodepool,kafkatopic,strimzipodset,pods -n kafka", "what there is"},
 		{"kubectl logs -f -n kafka deploy/records", "records that are written and read"},
-		{"kubectl logs -f -n kafka-operators deploy/cluster-operator", "what the cluster operator does"},
+		{"kubectl logs -f -n kafka-operators -l app.kubernetes.io/name=cluster-operator", "what the cluster operator does"},
 		{"kubectl exec -n kafka-operators deploy/roller -- /operator plan --namespace=kafka --cluster=my-cluster",
 			"what would be restarted, and why"},
 		{"kubectl edit kafka my-cluster -n kafka", "change something"},

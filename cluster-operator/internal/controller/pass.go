@@ -284,7 +284,7 @@ func (p *pass) updating(set string) {
 // wrote logs, counts and records what was done to an object.
 func (p *pass) wrote(s *site, key facts.Key, outcome apply.Outcome) {
 	note := fmt.Sprintf("%s %s %s", outcome, key.Kind, key.Name)
-	log := p.log.WithValues("name", key.Name)
+	log := p.log.WithValues("object", key.Name)
 	if s.cluster != topology.Home {
 		note += " in Kubernetes cluster " + s.cluster
 		log = log.WithValues("cluster", s.cluster)
