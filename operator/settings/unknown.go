@@ -2,6 +2,8 @@ package settings
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,18 +50,23 @@ func (t Table) unknownVariables(variables []string) []string {
 	return warnings
 }
 
-// didYouMean returns the setting that a misspelled name most likely means.
+// didYouMean names the setting that a misspelled name most likely means.
 func didYouMean(name string, known map[string]bool) string {
-	best, least := "", 4
+	if best := Nearest(name, maps.Keys(known), 3); best != "" {
+		return "; did you mean " + best + "?"
+	}
+	return ""
+}
+
+// Nearest returns the name that a misspelled one most likely means: the most similar one, if at most that many letters differ.
+func Nearest(name string, known iter.Seq[string], most int) (best string) {
+	least := most + 1
 	for candidate := range known {
 		if d := distance(name, candidate); d < least || d == least && best != "" && candidate < best {
 			best, least = candidate, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + best + "?"
+	return best
 }
 
 // distance is the number of letters to add, drop or change between two words (Levenshtein).

@@ -55,7 +55,21 @@ func (f *findings) advice() {
 	f.quorum(controllers)
 	f.oldMetadata()
 	f.racks()
+	f.inSync()
 	f.replication()
+}
+
+// inSync warns of a number of replicas in sync that partitions have only while all brokers run: Kafka wants no more of them than there are
+// replicas (Partition.effectiveMinIsr). Of stretched Kafkas, replication does.
+func (f *findings) inSync() {
+	replicas, known := f.number("default.replication.factor", 1)
+	inSync, alsoKnown := f.number("min.insync.replicas", 1)
+	if f.Kafka.Annotations[v1.AnnotationStretch] == "true" || !known || !alsoKnown || replicas < 2 || inSync < replicas {
+		return
+	}
+	f.warn("InSyncTooHigh", v1.ReasonMinInsyncReplicas, "min.insync.replicas is %d, and topics have %d replicas by default "+
+		"(default.replication.factor): while a broker restarts, Kafka refuses records with acks=all. You should set it to less than the number "+
+		"of replicas in .spec.kafka.config.", inSync, replicas)
 }
 
 // racks warns of brokers whose rack is in an environment variable that nothing sets, as far as is known.

@@ -59,10 +59,24 @@ func (f *findings) configured(code Code, format string, args ...any) {
 func (f *findings) values(table *configdef.Table, key, value string) {
 	defined, known := table.Key(key)
 	if !known {
-		return // of a plugin, or a mistake, which a node logs
+		f.misspelled(table, key)
+		return
 	}
 	for _, wrong := range defined.Check(value) {
 		f.configured("ConfigValue", "%s %s", key, wrong)
+	}
+}
+
+// misspelled warns of a key that almost is one of Kafka's, or is one of its topics. Kafka takes each key that it does not know for one of a
+// plugin, and ignores it.
+func (f *findings) misspelled(table *configdef.Table, key string) {
+	meant := settings.Nearest(key, slices.Values(table.Names()), 2)
+	if _, ofTopics := table.Key("log." + key); ofTopics {
+		meant = "log." + key
+	}
+	if meant != "" {
+		f.warn("ConfigMisspelled", v1.ReasonInvalidConfiguration,
+			"Configuration option %q is not one of Kafka's brokers, which ignore it: did you mean %s?", key, meant)
 	}
 }
 

@@ -52,10 +52,21 @@ func TestAdvice(t *testing.T) {
 			facts: running("4.2-IV1", "4.3.1"), code: "MetadataOld", reason: "KafkaMetadataVersion",
 			message: "Metadata version is older than the Kafka version used by the cluster, which suggests that an upgrade is incomplete."},
 		{name: "consumers that would wait", changes: `
-kafka: {spec: {kafka: {config: {default.replication.factor: 2, transaction.state.log.replication.factor: 2}}}}
+kafka: {spec: {kafka: {config: {default.replication.factor: 2, min.insync.replicas: 1, transaction.state.log.replication.factor: 2}}}}
 pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "KafkaInternalTopicReplication",
 			message: "offsets.topic.replication.factor option is not configured. It defaults to 3, and this cluster has only 2 Kafka broker(s), " +
 				"so consumer groups or transactions wait forever. You should configure this option in .spec.kafka.config."},
+		{name: "as many in sync as there are replicas", changes: `kafka: {spec: {kafka: {config: {min.insync.replicas: "3"}}}}`,
+			code: "InSyncTooHigh", reason: "KafkaMinInsyncReplicas",
+			message: "min.insync.replicas is 3, and topics have 3 replicas by default (default.replication.factor): while a broker restarts, " +
+				"Kafka refuses records with acks=all. You should set it to less than the number of replicas in .spec.kafka.config."},
+		{name: "misspelled key", changes: `kafka: {spec: {kafka: {config: {log.retention.hourss: 2}}}}`,
+			code: "ConfigMisspelled", reason: "InvalidConfigurationException",
+			message: `Configuration option "log.retention.hourss" is not one of Kafka's brokers, which ignore it: did you mean ` +
+				"log.retention.hours?"},
+		{name: "key of a topic", changes: `kafka: {spec: {kafka: {config: {retention.ms: 2}}}}`,
+			code: "ConfigMisspelled", reason: "InvalidConfigurationException",
+			message: `Configuration option "retention.ms" is not one of Kafka's brokers, which ignore it: did you mean log.retention.ms?`},
 		{name: "ingress", changes: listening(`{name: a, port: 9094, type: ingress, tls: true, configuration: {bootstrap: {host: a}, ` +
 			`hostTemplate: "{nodeId}.b"}}`), code: "IngressDeprecated",
 			reason: "DeprecatedObjects", message: "ingress type listeners are deprecated."},
