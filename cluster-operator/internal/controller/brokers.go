@@ -158,6 +158,9 @@ func (p *pass) moveMetadataVersion(ctx context.Context, to Connection, current k
 	}
 	p.Events.Normal(p.kafka, "MetadataVersionMoved", "Update", fmt.Sprintf("Updated the metadata version from %s to %s", current, wanted))
 	p.status.MetadataVersion = wanted.String()
+	if p.kafka.Spec.Kafka.MetadataVersion == "" { // so that it is the one of this version of Kafka by now
+		p.retract(v1.ReasonMetadataVersion)
+	}
 	return nil
 }
 

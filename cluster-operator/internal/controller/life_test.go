@@ -417,6 +417,24 @@ func TestTheMetadataVersionIsNotRaisedForAKafkaThatChanged(t *testing.T) {
 	}
 }
 
+// A user who finishes an upgrade would take the warning for a failure.
+func TestTheWarningOfOldMetadataGoesWithTheMetadata(t *testing.T) {
+	w := newReadyWorld(t, "pool", 1)
+	converge := func(metadata string) {
+		w.edit(func(k *v1.Kafka) { k.Spec.Kafka.MetadataVersion = metadata })
+		w.reconcile()
+		w.kubelet("pool")
+		w.reconcile()
+	}
+	old := HaveField("Reason", v1.ReasonMetadataVersion)
+	w.brokers.metadata = kafkaMetadata(t, "4.2")
+	converge("4.2-IV1")
+	w.Expect(w.conditions()).To(ContainElement(old))
+	converge("")
+	w.Expect(w.brokers.metadata).To(Equal(kafkaMetadata(t, "4.3")))
+	w.Expect(w.conditions()).NotTo(ContainElement(old))
+}
+
 func TestAWaitingMetadataVersionIsNotTriedConstantly(t *testing.T) {
 	w := newReadyWorld(t, "pool", 1)
 	k8s, ok := w.k8s.(client.WithWatch)

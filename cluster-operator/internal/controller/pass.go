@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -174,6 +175,13 @@ func (p *pass) add(warning status.Problem) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status.Warnings = append(p.status.Warnings, warning)
+}
+
+// retract takes back warnings of what this pass has put right.
+func (p *pass) retract(reason string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Warnings = slices.DeleteFunc(p.status.Warnings, func(w status.Problem) bool { return w.Reason == reason })
 }
 
 // waits notes what a node of a pool waits for.
