@@ -174,6 +174,24 @@ func (a *authority) warnOfKeys() (problems []Problem) {
 	return problems
 }
 
+// warnOfAnnotations reports what a user asks for on the other Secret of the CA, where nothing would happen.
+func (a *authority) warnOfAnnotations() (problems []Problem) {
+	for _, wrong := range []struct {
+		secret                          *corev1.Secret
+		annotation, name, right, result string
+	}{
+		{a.keySecret, v1.AnnotationForceRenew, a.kind.keySecret, a.kind.certSecret, "a new certificate of the same key"},
+		{a.certSecret, v1.AnnotationForceReplace, a.kind.certSecret, a.kind.keySecret, "a new key"},
+	} {
+		if a.forced(wrong.secret, wrong.annotation) {
+			problems = append(problems, Problem{ReasonAnnotation, fmt.Sprintf("%s: Secret %s/%s has the annotation %s, which has no effect "+
+				"there: remove it, and annotate Secret %s for %s", a.kind.title, wrong.secret.Namespace, wrong.name, wrong.annotation, wrong.right,
+				wrong.result)})
+		}
+	}
+	return problems
+}
+
 // generation reads a counter from annotations.
 func generation(annotations map[string]string, name string) (int, bool) {
 	n, err := strconv.Atoi(annotations[name])

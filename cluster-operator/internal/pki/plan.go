@@ -128,6 +128,7 @@ func (r *Result) putCAs(in *Input, cluster, clients *authority, phase Phase, mov
 	for _, a := range []*authority{cluster, clients} {
 		r.Problems = append(r.Problems, a.warn(in.Now)...)
 		r.Problems = append(r.Problems, a.warnOfKeys()...)
+		r.Problems = append(r.Problems, a.warnOfAnnotations()...)
 		if a.config.RenewalDays >= a.config.ValidityDays {
 			r.Problems = append(r.Problems, Problem{ReasonRenewal, fmt.Sprintf(
 				"%s: renewalDays (%d) is not less than validityDays (%d); a third of validityDays is used instead", a.kind.title, a.config.RenewalDays,

@@ -526,6 +526,22 @@ func TestReplacementPhases(t *testing.T) {
 	}
 }
 
+// Each CA has two Secrets, and each annotation has an effect on one of them.
+func TestAnnotationsOnTheWrongSecretOfACA(t *testing.T) {
+	g := NewWithT(t)
+	s := running(t, func(*sim) {})
+	s.annotate("c-cluster-ca", v1.AnnotationForceRenew)
+	s.annotate("c-clients-ca-cert", v1.AnnotationForceReplace)
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.Problems).To(ConsistOf(
+		Problem{ReasonAnnotation, "Cluster CA: Secret kafka/c-cluster-ca has the annotation strimzi.io/force-renew, which has no effect there: " +
+			"remove it, and annotate Secret c-cluster-ca-cert for a new certificate of the same key"},
+		Problem{ReasonAnnotation, "Clients CA: Secret kafka/c-clients-ca-cert has the annotation strimzi.io/force-replace, which has no effect " +
+			"there: remove it, and annotate Secret c-clients-ca for a new key"}))
+	g.Expect(s.last.ClusterCA).To(HaveField("Operation", None))
+	g.Expect(s.last.ClientsCA).To(HaveField("Operation", None))
+}
+
 // TestMaintenanceWindows checks that the renewal of a CA waits for a window, and that changes of serving certificates do not.
 func TestMaintenanceWindows(t *testing.T) {
 	g := NewWithT(t)

@@ -128,6 +128,8 @@ const (
 	ReasonRenewal = "InvalidRenewalDays"
 	// ReasonNotCertificates: something else is among the certificates of a CA, such as its key.
 	ReasonNotCertificates = "NotOnlyCertificates"
+	// ReasonAnnotation: an annotation has no effect where it is.
+	ReasonAnnotation = "InvalidAnnotation"
 	// ReasonNotRenewed: certificates of running nodes can't be renewed.
 	ReasonNotRenewed = "CertificatesNotRenewed"
 	// ReasonOldKeyGone: certificates cannot be made with the old key while not all nodes trust the new one.
