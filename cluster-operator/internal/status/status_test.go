@@ -90,8 +90,8 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		want   string
 	}{
 		"it is new": {},
-		"no Kubernetes node has room": {unschedulable("0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, preemption: " +
-			"0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
+		"no Kubernetes node has room": {unschedulable("0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, " +
+			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
 			"Unschedulable: 0/1 nodes are available: 1 Insufficient memory"},
 		"a class does not exist": {unschedulable("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"),
 			"Unschedulable: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims"},
