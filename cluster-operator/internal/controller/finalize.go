@@ -119,6 +119,9 @@ func (p *pass) finalize(ctx context.Context) error {
 	if p.pools, _, err = facts.ReadPools(ctx, p.Live, name); err != nil {
 		return err
 	}
+	if err := p.checkDeleted(ctx); err != nil {
+		return err
+	}
 	p.giveUpDeleted()
 	orphan, err := p.orphan(ctx)
 	if err != nil {
@@ -146,6 +149,20 @@ func (p *pass) finalize(ctx context.Context) error {
 	}
 	slices.Sort(pending)
 	return p.unfinished(pending)
+}
+
+// checkDeleted checks that the Kafka still is the one that is being deleted. The cache may show an earlier one, whose objects in other
+// Kubernetes clusters are those of the next by now.
+func (p *pass) checkDeleted(ctx context.Context) error {
+	live := &v1.Kafka{}
+	name := client.ObjectKeyFromObject(p.kafka)
+	if err := p.Live.Get(ctx, name, live); client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if live.UID != p.kafka.UID {
+		return fmt.Errorf("read Kafka %s: %w", name, errBehind)
+	}
+	return nil
 }
 
 // unfinished is the failure of a deletion that waits for Kubernetes clusters that are away, and for objects in others that are being

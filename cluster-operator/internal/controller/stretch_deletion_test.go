@@ -194,3 +194,20 @@ func TestAConflictInADeletionIsNoFailure(t *testing.T) {
 	w.pass()
 	w.Expect(w.anchored("east")).To(BeFalse())
 }
+
+// TestADeletionEndsWithItsKafka checks that an operator whose cache shows an earlier Kafka as being deleted takes nothing from the next.
+func TestADeletionEndsWithItsKafka(t *testing.T) {
+	w := newStretchedWorld(t)
+	pool := w.createDeletable()
+	w.settle()
+	earlier := w.kafka()
+	w.deleteWithoutFinalizer()
+	now := metav1.Now()
+	earlier.DeletionTimestamp = &now
+	w.r.Cache = &staleStatuses{Reader: w.r.Cache, kafka: *earlier}
+	w.Expect(w.pass().RequeueAfter).To(Equal(conflictDelay), "no Kafka")
+	w.create(stretchedKafka())
+	w.Expect(w.pass().RequeueAfter).To(Equal(conflictDelay), "another Kafka")
+	w.Expect(w.anchored("east")).To(BeTrue())
+	w.in("east", &corev1.PersistentVolumeClaim{}, "data-my-cluster-"+pool.Name+"-1")
+}
