@@ -59,7 +59,9 @@ func (h *history) runPods(s *apiServer, percent int) {
 				continue
 			}
 			if outdated {
-				h.judgeRestart(live, pod)
+				if metav1.IsControlledBy(live, set) { // else it is the garbage collector that deletes it, whatever it holds
+					h.judgeRestart(live, pod)
+				}
 				h.must(k8s.Delete(h.t.Context(), pod))
 				live = nil
 			}

@@ -61,7 +61,7 @@ func (h *history) restoreLost() {
 		}
 		pool = pool.DeepCopy()
 		for id, n := int32(0), int32(0); id < 20; id++ {
-			if len(h.claimsFor(h.k8s.server, fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id))) > 0 {
+			if h.keepsClaims(fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)) {
 				n++
 				pool.Spec.Replicas = max(pool.Spec.Replicas, n)
 			}
@@ -71,7 +71,7 @@ func (h *history) restoreLost() {
 		for id := range int32(20) { // the status lists no nodes if the pool was made again while the Kafka was paused
 			pod := fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)
 			config, ok := objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
-			if !ok && len(h.claimsFor(h.k8s.server, pod)) == 0 {
+			if !ok && !h.keepsClaims(pod) {
 				continue
 			}
 			if !ok { // its volumes tell
@@ -110,14 +110,22 @@ func (h *history) restorePools() {
 	for _, name := range []string{"a", "b", "c"} {
 		left := false
 		for id := range int32(20) {
-			for _, claim := range h.claimsFor(h.k8s.server, fmt.Sprintf("%s-%s-%d", h.name, name, id)) {
-				left = left || claim.Annotations[model.AnnotationRemoved] != "true"
-			}
+			left = left || h.keepsClaims(fmt.Sprintf("%s-%s-%d", h.name, name, id))
 		}
 		if left && h.k8s.server.objects[facts.Key{Kind: "KafkaNodePool", Name: name}] == nil {
 			h.must(h.k8s.Create(h.t.Context(), h.pool(name, 0, v1.RoleBroker)))
 		}
 	}
+}
+
+// keepsClaims reports whether a node has, or had when it was lost, volumes: those that a former node left do not count.
+func (h *history) keepsClaims(pod string) bool {
+	for _, claim := range h.claimsFor(h.k8s.server, pod) {
+		if claim.Annotations[model.AnnotationRemoved] != "true" {
+			return true
+		}
+	}
+	return false
 }
 
 // storageIn returns the storage with the volumes that a node's ConfigMap names, or those that the node has if an accident broke that.
@@ -168,12 +176,29 @@ func (h *history) judgeLostNode(s *apiServer, pod string) {
 	}
 }
 
+// judgeLostNodesOf judges the nodes of a lost set that the status of their pool does not have any more: they left.
+func (h *history) judgeLostNodesOf(s *apiServer, pool *v1.KafkaNodePool) {
+	h.t.Helper()
+	lost := h.lost[h.name+"-"+pool.Name]
+	if lost == nil {
+		return
+	}
+	for _, pod := range h.namesIn(lost) {
+		if id, _ := core.NodeID(pod); !slices.Contains(pool.Status.NodeIDs, id) {
+			h.judgeLostNode(s, pod)
+		}
+	}
+}
+
 // judgeLost compares a StrimziPodSet that the operator writes after an accident with the set before the accident. A write that leaves the
 // list as it is, such as one for a certificate, is not judged.
 func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.Object) {
 	h.t.Helper()
 	if (key.Kind == "ConfigMap" || key.Kind == "Secret") && after == nil {
 		h.judgeLostNode(s, key.Name)
+	}
+	if pool, is := after.(*v1.KafkaNodePool); is {
+		h.judgeLostNodesOf(s, pool)
 	}
 	lost := h.lost[key.Name]
 	if key.Kind != "StrimziPodSet" || lost == nil {
