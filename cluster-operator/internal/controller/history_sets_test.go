@@ -176,15 +176,15 @@ func (h *history) judgeLostNode(s *apiServer, pod string) {
 	}
 }
 
-// judgeLostNodesOf judges the nodes of a lost set that the status of their pool does not have any more: they left.
-func (h *history) judgeLostNodesOf(s *apiServer, pool *v1.KafkaNodePool) {
+// judgeLostNodesOf judges the nodes of a lost set that the status of their pool had and does not have any more: they left.
+func (h *history) judgeLostNodesOf(s *apiServer, had []int32, after client.Object) {
 	h.t.Helper()
-	lost := h.lost[h.name+"-"+pool.Name]
-	if lost == nil {
+	pool, is := after.(*v1.KafkaNodePool)
+	if !is || h.lost[h.name+"-"+pool.Name] == nil {
 		return
 	}
-	for _, pod := range h.namesIn(lost) {
-		if id, _ := core.NodeID(pod); !slices.Contains(pool.Status.NodeIDs, id) {
+	for _, pod := range h.namesIn(h.lost[h.name+"-"+pool.Name]) {
+		if id, _ := core.NodeID(pod); slices.Contains(had, id) && !slices.Contains(pool.Status.NodeIDs, id) {
 			h.judgeLostNode(s, pod)
 		}
 	}
@@ -197,8 +197,8 @@ func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.O
 	if (key.Kind == "ConfigMap" || key.Kind == "Secret") && after == nil {
 		h.judgeLostNode(s, key.Name)
 	}
-	if pool, is := after.(*v1.KafkaNodePool); is {
-		h.judgeLostNodesOf(s, pool)
+	if had, is := present.(*v1.KafkaNodePool); is {
+		h.judgeLostNodesOf(s, had.Status.NodeIDs, after)
 	}
 	lost := h.lost[key.Name]
 	if key.Kind != "StrimziPodSet" || lost == nil {
