@@ -29,10 +29,15 @@ func TestRandomHistoriesOfKafkas(t *testing.T) {
 		})
 }
 
-// TestRandomHistoriesOfStretchedKafkas plays a few histories; PROVE=full plays many.
+// TestRandomHistoriesOfStretchedKafkas plays a few histories; PROVE=full plays many. In half of them, the operator sees several edits at
+// once.
 func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 	proveHistories(t, "random histories of stretched Kafkas", 10, 2500, 40,
-		func(t *testing.T, seed int64, steps int) { newStretched(newHistory(t, seed)).play(steps) })
+		func(t *testing.T, seed int64, steps int) {
+			h := newStretched(newHistory(t, seed))
+			h.several = seed%2 == 0
+			h.play(steps)
+		})
 }
 
 // proveHistories plays histories with consecutive seeds: few, or many with PROVE=full. PROVE_SEED sets the first seed, PROVE_COUNT the

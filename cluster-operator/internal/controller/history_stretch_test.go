@@ -497,6 +497,9 @@ func (h *stretched) play(steps int) {
 	for h.step = range steps {
 		if h.step > 3 || h.rand.Intn(4) == 0 {
 			h.told = append(h.told, h.alter())
+			for h.several && h.rand.Intn(3) > 0 {
+				h.told = append(h.told, "and "+h.alter())
+			}
 		}
 		h.now = h.now.Add(time.Minute)
 		h.register()
