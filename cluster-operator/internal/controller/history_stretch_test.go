@@ -162,7 +162,13 @@ func (h *stretched) alterPool(c *central) string {
 		return "nothing"
 	}
 	pool = pool.DeepCopy()
-	switch h.rand.Intn(6) {
+	switch h.rand.Intn(9) {
+	case 6:
+		return h.alterStorage(pool)
+	case 7:
+		return h.moveReplicas()
+	case 8:
+		return h.emptyDirs()
 	case 0:
 		pool.Annotations = with(pool.Annotations, v1.AnnotationTargetCluster,
 			h.one("central", "east", "west", h.targets[name], h.targets[name], "nowhere"))
@@ -181,8 +187,12 @@ func (h *stretched) alterPool(c *central) string {
 // which may fail.
 func (h *stretched) alterDeleteClaim(pool *v1.KafkaNodePool) string {
 	c := h.centrals[0]
-	remove := pool.Spec.Storage.DeleteClaim == nil || !*pool.Spec.Storage.DeleteClaim
-	pool.Spec.Storage.DeleteClaim = new(remove)
+	wish := &pool.Spec.Storage.DeleteClaim
+	if volumes := pool.Spec.Storage.Volumes; len(volumes) > 0 {
+		wish = &volumes[h.rand.Intn(len(volumes))].DeleteClaim
+	}
+	remove := *wish == nil || !**wish
+	*wish = new(remove)
 	h.must(c.k8s.Update(h.t.Context(), pool))
 	l := c.operators[0].links[h.targets[pool.Name]]
 	if !remove && !l.home && h.rand.Intn(2) == 0 {
@@ -491,7 +501,9 @@ func (h *stretched) play(steps int) {
 			roles = append(roles, v1.RoleBroker)
 		}
 		pool := h.pool(id, 1, roles...)
-		pool.Spec.Storage.DeleteClaim = new(h.rand.Intn(2) == 0)
+		if pool.Spec.Storage.Type != v1.StorageJBOD {
+			pool.Spec.Storage.DeleteClaim = new(h.rand.Intn(2) == 0)
+		}
 		h.must(c.k8s.Create(h.t.Context(), pool))
 	}
 	for h.step = range steps {

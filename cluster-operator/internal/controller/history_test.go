@@ -503,7 +503,7 @@ func (h *history) upgradeOperator() string {
 func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
 	pool := nodePool(name, replicas, roles...)
 	pool.Namespace = historyNamespace
-	if h.target == nil && h.rand.Intn(2) == 0 {
+	if h.rand.Intn(2) == 0 {
 		pool.Spec.Storage = h.disks()
 	}
 	if h.target != nil {
