@@ -24,8 +24,11 @@ type Plan struct {
 	// Fewest is a number of batches below which no division under the policy exists, and Proof the reason.
 	Fewest int    `json:"fewest"`
 	Proof  string `json:"proof,omitempty"`
-	// PredictedSeconds is how long the restarts will likely take, based on the latest ones; 0 if there were none.
+	// PredictedSeconds is how long the restarts will likely take, based on the latest ones; 0 if that is unknown. Estimated means that the
+	// roller has not seen a restart of some of the nodes' kinds, and takes how long their pods took to start instead: a restart also takes
+	// the time to stop and to catch up.
 	PredictedSeconds int64 `json:"predictedSeconds,omitempty"`
+	Estimated        bool  `json:"estimated,omitempty"`
 	// Blocked are the nodes that need something but are blocked; their assessments have the reasons.
 	Blocked []NodeID `json:"blocked,omitempty"`
 	// Unknown are the nodes with unknown facts, so that they may need something (Assessment.Unknown). Unread explains why there may be
@@ -108,7 +111,8 @@ func (p *Plan) predict(r *round) {
 		groups = append(groups, b.Nodes)
 	}
 	if len(groups) > 0 {
-		p.PredictedSeconds = int64(r.predict(groups) / time.Second)
+		predicted, estimated := r.predict(groups)
+		p.PredictedSeconds, p.Estimated = int64(predicted/time.Second), estimated
 	}
 }
 

@@ -29,36 +29,73 @@ func (p *Progress) took(roles Roles, restart time.Duration) {
 	p.Paces[roles.String()] = pace
 }
 
+// likely is how long the next restart of a node is likely to take; estimated if no restart of a node with the same roles was seen yet.
+type likely struct {
+	restart   time.Duration
+	estimated bool
+}
+
+// paces returns how long restarts are likely to take, by the nodes' roles: as long as the last ones, or else as long as the present pods
+// took to start.
+func (r *round) paces() map[string]likely {
+	starts := map[string][]time.Duration{}
+	for i := range r.s.Nodes {
+		n := &r.s.Nodes[i]
+		starts[n.Roles.String()] = append(starts[n.Roles.String()], n.StartTook)
+	}
+	paces := map[string]likely{}
+	for roles, took := range starts {
+		if pace, known := r.progress.Paces[roles]; known {
+			paces[roles] = likely{restart: pace.Restart}
+		} else if restart := typical(took, r.policy.Patience); restart > 0 {
+			paces[roles] = likely{restart: restart, estimated: true}
+		}
+	}
+	return paces
+}
+
+// typical returns the median of the starts that are known and took no longer than the roller waits for a node; 0 if there is none. A pod
+// that seems to have taken longer probably became unready, and ready again, long after its start.
+func typical(starts []time.Duration, longest time.Duration) time.Duration {
+	believable := slices.DeleteFunc(slices.Clone(starts), func(d time.Duration) bool { return d <= 0 || d > longest })
+	if len(believable) == 0 {
+		return 0
+	}
+	slices.Sort(believable)
+	return believable[len(believable)/2]
+}
+
 // predict returns how long it takes until all restarts under way and these groups of nodes are complete, if each group starts when those
-// before it are back; 0 if no such node was restarted before. A broker that goes before its batch (docs/decisions/refill.md) shortens that
-// only if it differs from the others.
-func (r *round) predict(groups [][]NodeID) time.Duration {
+// before it are back; 0 if that is unknown for one of the nodes. estimated means that some of them had no restart to judge by. A broker
+// that goes before its batch (docs/decisions/refill.md) shortens that only if it differs from the others.
+func (r *round) predict(groups [][]NodeID) (total time.Duration, estimated bool) {
 	const all = -1 // the restarts under way, before any batch
-	away := map[int]time.Duration{}
+	paces, away := r.paces(), map[int]time.Duration{}
 	for id, restart := range r.progress.Restarts {
 		n := r.s.Node(id)
 		if n == nil {
 			continue
 		}
-		pace, known := r.progress.Paces[n.Roles.String()]
+		pace, known := paces[n.Roles.String()]
 		if !known {
-			return 0
+			return 0, false
 		}
+		estimated = estimated || pace.estimated
 		batch, planned := r.batch[id]
 		if !planned || !r.refills() {
 			batch = all
 		}
-		away[batch] = max(away[batch], pace.Restart-r.s.At.Sub(restart.At))
+		away[batch] = max(away[batch], pace.restart-r.s.At.Sub(restart.At))
 	}
-	var total time.Duration
 	for _, ids := range groups {
 		longest := time.Duration(0)
 		for _, id := range ids {
-			pace, known := r.progress.Paces[r.s.Node(id).Roles.String()]
+			pace, known := paces[r.s.Node(id).Roles.String()]
 			if !known {
-				return 0
+				return 0, false
 			}
-			longest = max(longest, pace.Restart)
+			estimated = estimated || pace.estimated
+			longest = max(longest, pace.restart)
 		}
 		own, planned := r.batch[ids[0]]
 		for batch, rest := range away {
@@ -74,7 +111,7 @@ func (r *round) predict(groups [][]NodeID) time.Duration {
 	for _, rest := range away {
 		total = max(total, rest)
 	}
-	return total
+	return total, estimated
 }
 
 // left returns the groups of nodes that still need a restart, in the order of Step. They include nodes that are blocked by others, because

@@ -36,6 +36,46 @@ func TestHowLongItTakesIsLearned(t *testing.T) {
 	sc.Expect(plan()).To(BeEquivalentTo(60), "all three together; the controller is back")
 }
 
+// Before the first restart, a plan judges by how long the present pods took to start, where that is believable. A restart of a node of the
+// same kind is better.
+func TestHowLongItTakesIsEstimatedFromStarts(t *testing.T) {
+	const s, hour = time.Second, time.Hour
+	restarts := map[string]roller.Pace{"broker": {Restart: time.Minute, Count: 1}}
+	for name, c := range map[string]struct {
+		starts    map[roller.NodeID]time.Duration
+		restarts  map[string]roller.Pace
+		seconds   int64
+		estimated bool
+	}{
+		"nothing is known":             {},
+		"the median of each kind":      {map[roller.NodeID]time.Duration{0: 8 * s, 1: 20 * s, 2: 30 * s, 3: 90 * s}, nil, 8 + 3*30, true},
+		"one that was ready again":     {map[roller.NodeID]time.Duration{0: 8 * s, 1: 20 * s, 2: 30 * s, 3: 9 * hour}, nil, 8 + 3*30, true},
+		"two of which nothing is seen": {map[roller.NodeID]time.Duration{0: 8 * s, 3: 25 * s}, nil, 8 + 3*25, true},
+		"no believable one":            {map[roller.NodeID]time.Duration{0: 8 * s, 1: 9 * hour, 2: 9 * hour, 3: 9 * hour}, nil, 0, false},
+		"one kind is unknown":          {map[roller.NodeID]time.Duration{1: 20 * s, 2: 20 * s, 3: 20 * s}, nil, 0, false},
+		"a restart of one kind":        {map[roller.NodeID]time.Duration{0: 8 * s, 1: 20 * s, 2: 30 * s, 3: 90 * s}, restarts, 8 + 3*60, true},
+		"a restart of each kind": {map[roller.NodeID]time.Duration{0: 8 * s, 1: 20 * s, 2: 30 * s, 3: 90 * s},
+			map[string]roller.Pace{"broker": {Restart: time.Minute, Count: 1}, "controller": {Restart: 10 * s, Count: 1}}, 10 + 3*60, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := newScene(t).with(controller, 0).with(broker, 1, 2, 3).led(0)
+			for id, took := range c.starts {
+				sc.node(id).StartTook = took
+			}
+			sc.progress.Paces = c.restarts
+			plan := roller.NewPlan(&sc.s, sc.progress, sc.policy)
+			sc.Expect(plan.PredictedSeconds).To(Equal(c.seconds))
+			sc.Expect(plan.Estimated).To(Equal(c.estimated))
+			at := sc.s.At
+			if sc.step(); c.seconds > 0 {
+				sc.Expect(sc.last.Expected).To(Equal(at.Add(time.Duration(c.seconds)*time.Second)), "and so does the roll")
+			} else {
+				sc.Expect(sc.last.Expected).To(BeZero())
+			}
+		})
+	}
+}
+
 // With refill, a batch does not wait as a whole until the brokers of the previous one are back.
 func TestHowLongARefilledRollTakes(t *testing.T) {
 	sc := pairs(t, 6)

@@ -75,6 +75,9 @@ type Node struct {
 	// they do not change if the container is killed before it is ready.
 	Created   time.Time `json:"created,omitzero"`
 	LastReady time.Time `json:"lastReady,omitzero"`
+	// StartTook is how long its pod took to become ready after the start of Kafka's container; zero if it is not ready, or that is not
+	// known. A pod that became unready and ready again later shows a longer time.
+	StartTook time.Duration `json:"startTook,omitempty"`
 	// CrashesSince is since when the container of Kafka has ended again and again, and was never ready; zero if that is not known.
 	CrashesSince time.Time `json:"crashesSince,omitzero"`
 	// Stuck is the state that keeps the pod from running (CrashLoopBackOff, ImagePullBackOff, ContainerCreating, Unschedulable and the

@@ -66,7 +66,8 @@ type Decision struct {
 	Disputes []brokerconfig.Dispute `json:"disputes,omitempty"`
 	// Progress should be stored before Actions are carried out.
 	Progress Progress `json:"progress"`
-	// Expected is when all restarts are likely to be complete, based on the latest ones; zero if none is in progress, or none was made yet.
+	// Expected is when all restarts are likely to be complete, predicted as Plan.PredictedSeconds is; zero if none is in progress, or that is
+	// unknown.
 	Expected time.Time `json:"expected,omitzero"`
 	// Again is the time until the next look, unless something changes before; 0 if none is needed.
 	Again time.Duration `json:"again,omitempty"`
@@ -138,7 +139,7 @@ func (r *round) decision(actions []Action) Decision {
 		d.Nodes = append(d.Nodes, *a)
 	}
 	if d.Phase = phase(d, r.s); d.Phase == PhaseRolling {
-		if rest := r.predict(r.left()); rest > 0 {
+		if rest, _ := r.predict(r.left()); rest > 0 {
 			d.Expected = r.s.At.Add(rest)
 		}
 	}

@@ -103,8 +103,8 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 		ID: id, Name: pod.Name, Place: place.ID, Roles: roller.Roles(core.RolesIn(pod.Labels)),
 		Instance: roller.Known(string(pod.UID)), Terminating: pod.DeletionTimestamp != nil, Deleted: deleted(pod), Overdue: overdue(pod),
 		Ready: roller.Known(ready), ReadyChanged: since, Created: pod.CreationTimestamp.Time, LastReady: lastReady(pod),
-		CrashesSince: crashesSince(pod),
-		Stuck:        roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
+		StartTook: startTook(pod), CrashesSince: crashesSince(pod),
+		Stuck: roller.Known(stuck(pod, seen.At, seen.Lasting)), Sidecar: sidecar(pod),
 		Hold: hold(pod.Annotations),
 	}
 	set, desired := desiredPod(place.Sets, pod.Name)

@@ -70,6 +70,21 @@ func lastReady(pod *corev1.Pod) time.Time {
 	return changed
 }
 
+// startTook returns how long a pod that is ready took to become so after the start of Kafka's container; zero if it does not show that.
+// Scheduling and pulling images do not count: a restart seldom needs them.
+func startTook(pod *corev1.Pod) time.Duration {
+	kafka := kafkaStatus(pod)
+	if kafka == nil || !kafka.Ready || kafka.State.Running == nil || kafka.State.Running.StartedAt.IsZero() {
+		return 0
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && c.LastTransitionTime.After(kafka.State.Running.StartedAt.Time) {
+			return c.LastTransitionTime.Sub(kafka.State.Running.StartedAt.Time)
+		}
+	}
+	return 0
+}
+
 // crashesSince returns since when the container of Kafka has ended again and again, and was never ready; zero if the pod does not show it.
 // An earlier run then began after the pod became unready. The pod's readiness is that of Kafka if no other container and no readiness gate
 // counts for it, and if the kubelet wrote it: it is also false while the machine is lost.

@@ -158,7 +158,11 @@ func summary(p roller.Plan) string {
 	if restarts > 0 {
 		text += fmt.Sprintf(" (at least %d are needed: %s)", p.Fewest, p.Proof)
 	}
-	if p.PredictedSeconds > 0 {
+	switch {
+	case p.PredictedSeconds > 0 && p.Estimated:
+		text += fmt.Sprintf(", which takes about %s or somewhat longer, an estimate from how long the nodes took to start",
+			rounded(p.PredictedSeconds))
+	case p.PredictedSeconds > 0:
 		text += fmt.Sprintf(", which takes about %s, judging by the last restarts", rounded(p.PredictedSeconds))
 	}
 	text += fmt.Sprintf("; %d reconfigured without a restart; %d blocked.", len(p.Reconfigurations), len(p.Blocked))

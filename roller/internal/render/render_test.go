@@ -192,6 +192,21 @@ func TestAPlanTellsThatNothingBegins(t *testing.T) {
 		"Nothing begins now (Window): the next window opens at 22:00 UTC.\n"))
 }
 
+// A prediction says what it judges by.
+func TestAPlanTellsWhatItJudgesBy(t *testing.T) {
+	for text, p := range map[string]roller.Plan{
+		"needed: p), which takes about 1m30s or somewhat longer, an estimate from how long the nodes took to start;": {
+			PredictedSeconds: 90, Estimated: true},
+		"needed: p), which takes about 1m30s, judging by the last restarts;": {PredictedSeconds: 90},
+		"needed: p);": {},
+	} {
+		p.Batches, p.Fewest, p.Proof = []roller.Batch{{Nodes: []roller.NodeID{1}}}, 1, "p"
+		var out bytes.Buffer
+		NewWithT(t).Expect(render.Plan(&out, p)).To(Succeed())
+		NewWithT(t).Expect(out.String()).To(ContainSubstring(text))
+	}
+}
+
 func TestNodesForPeople(t *testing.T) {
 	s, progress := cluster()
 	live := map[string]brokerconfig.Entry{"log.retention.hours": {Value: "168", Source: brokerconfig.SourceStatic},
