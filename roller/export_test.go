@@ -13,3 +13,8 @@ func (a *availability) Risks(id NodeID, down []NodeID) map[Risk]string {
 func (a *availability) Behind(id NodeID) (behind int, known bool) { return a.behind(id) }
 
 func (a *availability) LeaderShare(id NodeID) float64 { return a.leaderShare(id) }
+
+func Standstill(topics []Topic) []NodeID {
+	a := newAvailability(Known(topics))
+	return newStandstill(a).stuck.among([]NodeID{0, 1, 2, 3, 4})
+}

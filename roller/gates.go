@@ -216,7 +216,7 @@ func (r *round) data(a *Assessment) (blocks []Block) {
 		return nil
 	}
 	if why := r.ledger.shortage(a.Node); why != "" {
-		return blocked(RuleAvailability, "%s", why)
+		return blocked(RuleAvailability, "%s", why+r.standsStill(a.Node))
 	}
 	if len(r.policy.Forbid) == 0 {
 		return nil

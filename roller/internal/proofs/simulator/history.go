@@ -100,7 +100,19 @@ func stepKinds() []stepKind {
 // RandomHistory returns the history of a seed.
 func RandomHistory(seed uint64) History {
 	r := rand.New(rand.NewPCG(seed, 2)) // no secret depends on it
-	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(seed).observed(seed)
+	return randomHistory(r, randomShape(r), 30+r.IntN(170)).rarely(seed).observed(seed).failing(seed)
+}
+
+// failing lets log directories of several nodes fail at the end of one history in ten, so that these may wait for one another.
+func (h History) failing(seed uint64) History {
+	r := rand.New(rand.NewPCG(seed, 98)) // no secret depends on it
+	if r.IntN(10) > 0 {
+		return h
+	}
+	for range 2 + r.IntN(3) {
+		h.Steps = append(h.Steps, Step{Do: "offline", Node: r.IntN(len(h.Cluster.Nodes)), Arg: r.IntN(1 << 16)})
+	}
+	return h
 }
 
 // observed lets controllers of one history in ten not vote, except for one.

@@ -157,6 +157,20 @@ var planted = []struct {
 			s.Topics = roller.Known(topics)
 		}
 	}, nil)},
+	{"nobody tells that failed log directories wait for one another", []string{"termination"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Nodes {
+			d.Nodes[i].Blocks = slices.DeleteFunc(slices.Clone(d.Nodes[i].Blocks), func(b roller.Block) bool {
+				return strings.Contains(b.Why, "wait for one another")
+			})
+		}
+	})},
+	{"a user is to delete a pod that the roller may restart", []string{"standstill"}, with(nil, func(d *roller.Decision) {
+		for i := range d.Nodes {
+			if d.Nodes[i].Roles.Broker && len(d.Nodes[i].Blocks) > 0 {
+				d.Nodes[i].Blocks = []roller.Block{{Rule: roller.RuleAvailability, Why: fmt.Sprintf("(kubectl delete pod kafka-%d)", d.Nodes[i].Node)}}
+			}
+		}
+	})},
 	{"a broker that is restarted leads again", []string{"leaders: they are elected"}, with(nil, func(d *roller.Decision) {
 		if len(d.Actions) > 0 && d.Actions[0].Kind == roller.ActionRestart {
 			again := roller.Action{Kind: roller.ActionElectLeaders, Node: d.Actions[0].Node, Partitions: map[string][]int32{"t": {0}}}
@@ -528,6 +542,7 @@ var firsts = map[string]uint64{
 	"a failed node on hold is waited for":                              100,
 	"a broker that hangs leads again":                                  900,
 	"a failed log directory is in sync":                                1920,
+	"nobody tells that failed log directories wait for one another":    200,
 	"every controller votes":                                           490,
 	"whoever answers anywhere shows that the roller reaches everybody": 800,
 	"whoever refuses the roller or is not ready has no hidden topics":  690,

@@ -373,6 +373,7 @@ func (r *run) finish() {
 	for deadline := w.after(limit); r.broken() == ""; {
 		seen := w.changed
 		r.look(Step{})
+		r.heeds()
 		switch {
 		case r.rolled() == "" && (r.last.Phase == roller.PhaseDone || r.given() || r.keeps() || r.rejection() != ""):
 			return
@@ -386,6 +387,29 @@ func (r *run) finish() {
 			return
 		}
 		w.pass(r.pace(w.changed == seen))
+	}
+}
+
+// heeds lets a user delete the pod that a message names because brokers with failed log directories wait for one another. That fails if the
+// availability rule would allow the roller to do it.
+func (r *run) heeds() {
+	for _, a := range r.last.Nodes {
+		for _, b := range a.Blocks {
+			_, command, told := strings.Cut(b.Why, "(kubectl delete pod kafka-")
+			if !told {
+				continue
+			}
+			var id int
+			_, _ = fmt.Sscan(strings.FieldsFunc(command, func(c rune) bool { return c < '0' || c > '9' })[0], &id)
+			n, t := r.w.byID[roller.NodeID(id)], r.oracle.truth()
+			if KeepsData(t.topics, n.ID, t.down) == "" && r.failure == "" {
+				r.failure = fmt.Sprintf("standstill: a user is to delete the pod of node %d, which the roller may restart", id)
+			}
+			if n.pod == podReady {
+				r.evicts(Step{Node: id})
+			}
+			return
+		}
 	}
 }
 
@@ -406,17 +430,8 @@ func (r *run) pace(quiet bool) time.Duration {
 // gone reports whether a node does not come back.
 func (r *run) gone(n *node) bool { return n.abandoned || n.Place == r.w.vanished }
 
-// given reports whether a node is gone, or log directories of several brokers have failed, of which each may have what is left of the
-// other one's partitions. The others are rolled all the same, but the roller does not finish.
-func (r *run) given() bool {
-	failed := 0
-	for _, n := range r.w.nodes {
-		if n.failed() {
-			failed++
-		}
-	}
-	return failed > 1 || slices.ContainsFunc(r.w.nodes, r.gone)
-}
+// given reports whether a node is gone. The others are rolled all the same, but the roller does not finish.
+func (r *run) given() bool { return slices.ContainsFunc(r.w.nodes, r.gone) }
 
 // keeps reports whether the API server does not delete a pod. The others are rolled all the same, but the roller does not finish.
 func (r *run) keeps() bool {
