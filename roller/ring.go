@@ -14,8 +14,8 @@ type Ring struct {
 }
 
 // rings finds nodes that the cluster-loss budget would let wait for one another forever: each should be restarted, is itself not complete,
-// and waits only for others of them. The roller waits as long as the missing amount decreases; after policy.Stall without that, the first
-// of them goes.
+// and waits only for others of them, or for their restarts because log directories failed. The roller waits as long as the missing amount
+// decreases; after policy.Stall without that, the first of them goes.
 func (r *round) rings() {
 	waits := map[*Assessment][]NodeID{}
 	left := map[*Assessment]int{}
@@ -25,6 +25,10 @@ func (r *round) rings() {
 		}
 		left[a] = r.lacks(a)
 		r.losses.each(a, func(e *exposure) bool { waits[a] = append(waits[a], e.waits...); return true })
+		waits[a] = append(waits[a], r.examine().waitsFor(a.Node, r.examine().all)...)
+		if len(waits[a]) == 0 {
+			delete(waits, a)
+		}
 	}
 	r.keepRing(waits)
 	if len(waits) == 0 {

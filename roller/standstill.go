@@ -18,18 +18,23 @@ type standstill struct {
 	impaired []impairment
 	stuck    nodeSet
 	count    int
+	// all are the brokers with replicas of impaired partitions.
+	all nodeSet
 }
 
 // newStandstill finds the brokers in a standstill. A partition that is being reassigned keeps nobody in it: its end may bring what is
 // missing.
 func newStandstill(a *availability) *standstill {
-	s := &standstill{}
+	s := &standstill{all: a.set(nil)}
 	for t := range a.topics {
 		minISR, known := a.topics[t].MinISR.Get()
 		for p := range a.topics[t].Partitions {
 			x := &a.topics[t].Partitions[p]
 			if known && len(x.Offline) > 0 && len(x.Adding)+len(x.Removing) == 0 {
 				s.impaired = append(s.impaired, impairment{a.topics[t].Name, x, outcome{replicas: x.Replicas}.required(minISR)})
+				for _, id := range x.Replicas {
+					s.all.add(id)
+				}
 			}
 		}
 	}
@@ -65,18 +70,19 @@ func (s *standstill) without(a *availability, restarted ...NodeID) (stuck nodeSe
 	}
 }
 
-// forbids reports whether the partition forbids a restart of the broker even when all its replicas are in sync, except for those in failed
-// log directories of the stuck brokers. The last one in sync counts although it is in such a directory, as it does for the availability
-// rule.
+// forbids reports whether the partition forbids a restart of the broker as long as the stuck brokers are not restarted, even when all
+// other replicas that can be in sync are. The last ones in sync count although they are in failed log directories, as they do for the
+// availability rule. As long as they have no restart, nobody leads, and no other replica can catch up.
 func (x *impairment) forbids(id NodeID, stuck nodeSet) bool {
 	p := x.partition
 	if p.failed(id) {
 		return false
 	}
+	lost := func(of NodeID) bool { return stuck.has(of) && slices.Contains(p.Offline, of) }
+	led := slices.ContainsFunc(p.ISR, func(of NodeID) bool { return !lost(of) })
 	left := 0
 	for _, other := range p.Replicas {
-		lacks := stuck.has(other) && slices.Contains(p.Offline, other) && !slices.Contains(p.ISR, other)
-		if other != id && !lacks {
+		if other != id && (slices.Contains(p.ISR, other) || led && !lost(other)) {
 			left++
 		}
 	}
@@ -93,15 +99,27 @@ func (s *standstill) keeping(id NodeID) (partitions []impairment) {
 	return partitions
 }
 
+// waitsFor returns the brokers whose restart a broker waits for, of those that are stuck.
+func (s *standstill) waitsFor(id NodeID, stuck nodeSet) (ids []NodeID) {
+	for _, x := range s.impaired {
+		if !slices.Contains(x.partition.Replicas, id) || !x.forbids(id, stuck) {
+			continue
+		}
+		for _, other := range x.partition.Offline {
+			if other != id && stuck.has(other) && !slices.Contains(ids, other) {
+				ids = append(ids, other)
+			}
+		}
+	}
+	return ids
+}
+
 // awaited returns the brokers of the standstill whose restart a broker waits for, directly or because these wait for others.
-func (s *standstill) awaited(id NodeID) []NodeID {
-	var all []NodeID
+func (s *standstill) awaited(id NodeID) (all []NodeID) {
 	for next := []NodeID{id}; len(next) > 0; next = next[1:] {
-		for _, x := range s.keeping(next[0]) {
-			for _, other := range x.partition.Offline {
-				if other != next[0] && s.stuck.has(other) && !slices.Contains(all, other) {
-					all, next = append(all, other), append(next, other)
-				}
+		for _, other := range s.waitsFor(next[0], s.stuck) {
+			if !slices.Contains(all, other) {
+				all, next = append(all, other), append(next, other)
 			}
 		}
 	}
@@ -112,10 +130,7 @@ func (s *standstill) awaited(id NodeID) []NodeID {
 // standsStill explains to users that a broker waits for brokers which wait for one another, and which pod to delete; empty if it does not.
 // Of those whose restart lets others go, it names the one with the fewest partitions at stake.
 func (r *round) standsStill(id NodeID) string {
-	if r.standstill == nil {
-		r.standstill = newStandstill(r.avail)
-	}
-	s := r.standstill
+	s := r.examine()
 	if !s.stuck.has(id) {
 		return ""
 	}
@@ -140,4 +155,12 @@ func (r *round) standsStill(id NodeID) string {
 		"without node %d: %s, such as %s-%d): once its disks work again, delete its pod yourself (kubectl delete pod %s%s), or reassign "+
 		"these partitions to other brokers", list(all), pod.ID, amount(len(stake), "partition"), stake[0].topic, stake[0].partition.Index,
 		pod.Name, place)
+}
+
+// examine returns the standstill of the round.
+func (r *round) examine() *standstill {
+	if r.standstill == nil {
+		r.standstill = newStandstill(r.avail)
+	}
+	return r.standstill
 }

@@ -45,16 +45,7 @@ func TestBrokersThatWaitForOneAnothersLogDirectories(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			sc := newScene(t).with(broker, 1, 2, 3).topics(c.topics...)
-			restored := func(id roller.NodeID) {
-				var after []roller.Topic
-				for _, topic := range sc.s.Topics.Or(nil) {
-					p := topic.Partitions[0]
-					after = append(after, failing(topic.Name, topic.MinISR.Or(0), p.Replicas,
-						slices.DeleteFunc(slices.Clone(p.Offline), func(other roller.NodeID) bool { return other == id })...))
-				}
-				sc.topics(after...)
-			}
-			sc.after = func(n *roller.Node) { restored(n.ID) }
+			sc.after = func(n *roller.Node) { sc.topics(repaired(sc.s.Topics.Or(nil), n.ID)...) }
 			sc.Expect(sc.roll()).To(Equal(c.alone))
 			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
 			for _, id := range ids(1, 2, 3) {
@@ -67,12 +58,27 @@ func TestBrokersThatWaitForOneAnothersLogDirectories(t *testing.T) {
 
 			sc.node(c.deleted).Instance = roller.Known("deleted by a user")
 			sc.current(c.deleted)
-			restored(c.deleted)
+			sc.topics(repaired(sc.s.Topics.Or(nil), c.deleted)...)
 			sc.roll()
 			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
 			sc.Expect(sc.restarts).To(HaveLen(2))
 		})
 	}
+}
+
+// If a broker waits for the failed log directories of another one, which waits for it because of the cluster-loss budget, the budget gives
+// way, as it does where it alone makes brokers wait for one another.
+func TestTheClusterLossBudgetWaitsForNoLogDirectoryForEver(t *testing.T) {
+	sc := newScene(t).with(broker, 3, 4).beside(5)
+	sc.node(4).Place, sc.node(5).Place = "east", "west"
+	sc.topics(failing("t", 2, ids(3, 4), 3), failing("u", 1, ids(4, 3, 5), 4))
+	sc.after = func(n *roller.Node) { sc.topics(repaired(sc.s.Topics.Or(nil), n.ID)...) }
+	sc.step()
+	sc.Expect(sc.blocked(3)).To(ConsistOf(roller.RuleClusterLoss))
+	sc.Expect(sc.blocked(4)).To(ConsistOf(roller.RuleAvailability))
+	sc.Expect(sc.roll()).To(Equal(ids(3, 4)))
+	sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+	sc.Expect(sc.s.At.Sub(noon)).To(BeNumerically(">=", sc.policy.Stall))
 }
 
 // A wait that ends by itself, or with a restart that the roller makes, is no standstill.
@@ -104,25 +110,24 @@ func TestAWaitForALogDirectoryThatEndsIsNoStandstill(t *testing.T) {
 func TestAStandstillIsWhatNoRestartEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1)) // no secret depends on it
 	found := 0
-	for range 3000 {
+	for range 10_000 {
 		var topics []roller.Topic
 		for range 1 + r.IntN(6) {
 			replicas := ids(0, 1, 2, 3, 4)
 			r.Shuffle(len(replicas), func(i, j int) { replicas[i], replicas[j] = replicas[j], replicas[i] })
 			replicas = replicas[:2+r.IntN(2)]
-			topics = append(topics, failing("t", 1+r.IntN(3), replicas, replicas[:r.IntN(len(replicas))]...))
+			topic := failing("t", 1+r.IntN(3), replicas, replicas[:r.IntN(len(replicas))]...)
+			if p := &topic.Partitions[0]; len(p.Offline) > 0 && r.IntN(3) == 0 { // the last in sync has failed
+				p.ISR, p.Leader = p.Offline[:1], -1
+			}
+			topics = append(topics, topic)
 		}
-		got := roller.Standstill(topics)
-		left := ids(0, 1, 2, 3, 4)
+		got, left := roller.Standstill(topics), ids(0, 1, 2, 3, 4)
 		for again := true; again; {
 			again = false
 			for _, id := range left {
 				if roller.NewAvailability(roller.Known(topics)).Shortage(id, nil) == "" {
-					for i := range topics {
-						p := &topics[i].Partitions[0]
-						topics[i] = failing("t", topics[i].MinISR.Or(0), p.Replicas,
-							slices.DeleteFunc(slices.Clone(p.Offline), func(other roller.NodeID) bool { return other == id })...)
-					}
+					topics = repaired(topics, id)
 					left, again = slices.DeleteFunc(slices.Clone(left), func(other roller.NodeID) bool { return other == id }), true
 				}
 			}
@@ -134,7 +139,22 @@ func TestAStandstillIsWhatNoRestartEnds(t *testing.T) {
 			found++
 		}
 	}
-	if found < 100 {
+	if found < 500 {
 		t.Errorf("only %d standstills", found)
 	}
+}
+
+// repaired returns the topics after a restart of a broker, and once all replicas have caught up that have a leader.
+func repaired(topics []roller.Topic, id roller.NodeID) []roller.Topic {
+	topics = slices.Clone(topics)
+	for i := range topics {
+		p := topics[i].Partitions[0]
+		offline := slices.DeleteFunc(slices.Clone(p.Offline), func(other roller.NodeID) bool { return other == id })
+		leads := func(other roller.NodeID) bool { return !slices.Contains(offline, other) }
+		if p.Offline = offline; p.Leader >= 0 || slices.ContainsFunc(p.ISR, leads) {
+			p = failing("t", 1, p.Replicas, offline...).Partitions[0]
+		}
+		topics[i].Partitions = []roller.Partition{p}
+	}
+	return topics
 }
