@@ -31,6 +31,8 @@ type Progress struct {
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
 	Unled      time.Time            `json:"unled,omitzero"`
+	// Voters are the voters of the metadata quorum, as its leader last told.
+	Voters []NodeID `json:"voters,omitempty"`
 	// Witnessed is when such evidence, Waiting, or Restart.Unread was last checked: during a long gap, it may have ended and begun again.
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go down when it was made.
@@ -102,6 +104,7 @@ func (p Progress) Clone() Progress {
 	p.Denied = cloned(p.Denied)
 	p.Failing = cloned(p.Failing)
 	p.Shut = slices.Clone(p.Shut)
+	p.Voters = slices.Clone(p.Voters)
 	p.Alterations = cloned(p.Alterations)
 	p.Refusals = slices.Clone(p.Refusals)
 	p.Paces = maps.Clone(p.Paces)

@@ -48,6 +48,7 @@ func newRound(s *Snapshot, p Progress, policy Policy) *round {
 	s = s.markUnseen().addRestarting(p, policy).keepRacks(p)
 	r := &round{s: s, policy: policy, avail: newAvailability(s.Topics)}
 	r.assessNodes(p)
+	r.rememberVoters()
 	r.countControllers()
 	r.findAway()
 	slices.SortStableFunc(r.nodes, func(a, b *Assessment) int {
@@ -90,9 +91,27 @@ func (r *round) countControllers() {
 	}
 }
 
-// countVoter counts a controller that votes. Where no leader tells who votes, all controllers count.
+// rememberVoters stores who votes, while there is a leader that tells it.
+func (r *round) rememberVoters() {
+	if q, known := r.s.Quorum.Get(); known && q.Leader >= 0 {
+		r.progress.Voters = nil
+		for _, v := range q.Voters {
+			r.progress.Voters = append(r.progress.Voters, v.ID)
+		}
+		slices.Sort(r.progress.Voters)
+		r.progress.Voters = slices.Compact(r.progress.Voters) // a voter may have several directories
+	}
+}
+
+// votes reports whether a controller votes, as far as a leader has told: without one, no voter is added or removed. If none ever has, all
+// vote.
+func (r *round) votes(id NodeID) bool {
+	return len(r.progress.Voters) == 0 || slices.Contains(r.progress.Voters, id)
+}
+
+// countVoter counts a controller that votes.
 func (r *round) countVoter(a *Assessment) {
-	if q, known := r.s.Quorum.Get(); known && q.Leader >= 0 && !q.votes(a.Node) {
+	if !r.votes(a.Node) {
 		return
 	}
 	r.voting++

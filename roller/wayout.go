@@ -23,15 +23,16 @@ func (r *round) wayOut(a *Assessment) string {
 	case r.leaderless() && (r.enough(a) || a.node.dead()):
 		return "the controllers have had no leader since " + clock(r.progress.Leaderless) + r.supposed(a)
 	case r.noneReady():
-		return "no controller has been ready since " + clock(r.progress.Leaderless) + ", and no node reports a leader of the metadata quorum"
+		return "no controller that votes has been ready since " + clock(r.progress.Leaderless) +
+			", and no node reports a leader of the metadata quorum"
 	}
 	return ""
 }
 
-// noneReady reports whether no controller is ready in Kubernetes, and no node reports a quorum with a leader.
+// noneReady reports whether no controller that votes is ready in Kubernetes, and no node reports a quorum with a leader.
 func (r *round) noneReady() bool {
 	return r.controllers > 0 && r.noQuorum() && r.s.Unread == "" &&
-		!slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && a.node.Ready.Or(true) })
+		!slices.ContainsFunc(r.nodes, func(a *Assessment) bool { return a.Roles.Controller && r.votes(a.Node) && a.node.Ready.Or(true) })
 }
 
 // leaderless reports whether the controllers that answer report no leader.
@@ -40,16 +41,16 @@ func (r *round) leaderless() bool {
 	return known && q.Leader < 0
 }
 
-// enough reports whether enough other controllers are alive to elect a leader without this one.
+// enough reports whether enough other voters are alive to elect a leader without this controller.
 func (r *round) enough(a *Assessment) bool {
 	live := 0
 	for _, other := range r.nodes {
-		if n := other.node; other != a && other.Roles.Controller && !other.Down && !n.Terminating && n.Instance.IsKnown() &&
-			(r.mayWait(other) || !n.dead()) {
+		if n := other.node; other != a && other.Roles.Controller && r.votes(other.Node) && !other.Down && !n.Terminating &&
+			n.Instance.IsKnown() && (r.mayWait(other) || !n.dead()) {
 			live++
 		}
 	}
-	return live >= min(r.controllers/2+1, r.controllers-1)
+	return live >= min(r.voting/2+1, r.voting-1)
 }
 
 // mayWait reports whether a combined node may only be waiting for a quorum to become ready: it was restarted, or its pod was replaced by

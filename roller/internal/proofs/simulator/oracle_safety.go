@@ -20,6 +20,9 @@ func (o *oracle) data(n *node, a roller.Action, now truth) (raced bool) {
 	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
 		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
 	}
+	if !n.Roles.Controller && n.up && o.led && o.shownLost() {
+		o.fail("broker %d is restarted, and most voters are down, so that it could not come back", n.ID)
+	}
 	topics, known := o.seen.Topics.Get()
 	limited := !slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) })
 	for _, p := range n.hosted {
@@ -157,4 +160,16 @@ func (o *oracle) shownQuorum(t truth) roller.Fact[roller.Quorum] {
 		}
 	}
 	return roller.Known(succeeded(q))
+}
+
+// shownLost reports whether this look saw that most voters are down.
+func (o *oracle) shownLost() bool {
+	lost, voters := 0, o.w.voters()
+	for _, v := range voters {
+		n := o.seen.Node(v.ID)
+		if n != nil && !n.Ready.Or(true) && !n.Answers.Or(true) {
+			lost++
+		}
+	}
+	return lost*2 >= len(voters) && lost > 0
 }

@@ -83,6 +83,9 @@ func (r *run) look(s Step) {
 	}
 	r.starves(d, asked)
 	r.progress = r.stored(d.Progress)
+	if q, known := seen.Quorum.Get(); known && q.Leader >= 0 {
+		r.oracle.led = true
+	}
 	if len(d.Actions) == 0 || s.Fault == faultCrashBeforeActs {
 		return
 	}
@@ -491,8 +494,9 @@ func (r *run) excusedBy(n *node) string {
 	switch why := KeepsData(t.topics, n.ID, t.down); {
 	case lost > 0 && !r.w.governed():
 		return "there is no quorum, and a voter that is needed for one is lost"
-	case !r.w.governed() && slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.Observes && r.gone(n) }):
-		return "there is no quorum, and nobody tells that a lost controller does not vote"
+	case !r.w.governed() && !r.oracle.seen.Quorum.IsKnown() &&
+		slices.ContainsFunc(r.w.nodes, func(n *node) bool { return n.Observes && r.gone(n) }):
+		return "a lost controller that does not vote may be the leader, as far as anybody answers"
 	case n.Roles.Broker && why != "":
 		return why
 	case lost > 0 && r.w.vanished == none && (n.Roles.Controller || lost*2 >= len(r.w.voters())):
