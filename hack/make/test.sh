@@ -73,9 +73,6 @@ for kind in fast models real; do
     "${arguments[@]}" ${TEST_ARGS:-} "${packages[@]}" || status=1
 done
 
-cat "${events[@]}" >bin/test.json
-bin/gotestsum tool slowest --num 10 --threshold 10s --jsonfile bin/test.json | sed 's/^/slow: /'
-
 strict=()
 [ "${CI:-}" != true ] || strict=(-strict)
 GOWORK=off go -C hack/tools test -buildvcs=false ./... || status=1

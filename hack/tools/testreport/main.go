@@ -1,5 +1,6 @@
-// Command testreport reads the output of `go test -json`, and prints in its last lines which tests did not run, and why. A skipped test
-// proves nothing; in CI (--strict) it is a failure. Lines of standard input name other checks that could not run, one per line.
+// Command testreport reads the output of `go test -json`, and prints the ten slowest tests, and in its last lines which tests did not run,
+// and why. A skipped test proves nothing; in CI (--strict) it is a failure. Lines of standard input name other checks that could not run,
+// one per line.
 package main
 
 import (
@@ -13,10 +14,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // event is one line of `go test -json`.
 type event struct {
+	Time    time.Time
 	Action  string
 	Package string
 	Test    string
@@ -34,6 +37,14 @@ var (
 func main() {
 	strict := flag.Bool("strict", false, "exit with 1 if anything could not run")
 	flag.Parse()
+	slow, err := slowest(flag.Args(), 10)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testreport:", err)
+		os.Exit(2)
+	}
+	for _, line := range slow {
+		fmt.Println("slow:", line)
+	}
 	unrun, err := report(flag.Args(), os.Stdin)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testreport:", err)
