@@ -106,6 +106,18 @@ func (r *Reconciler) lastingConflictAtHome(kafka types.NamespacedName, err error
 	return nil
 }
 
+// afterConflict reports whether a pass that met a conflict is to be repeated at once; else it returns the error to report.
+func (p *pass) afterConflict(err error) (repeat bool, report error) {
+	if p.metElsewhere {
+		return true, nil // that Kubernetes cluster is left out if conflicts last there
+	}
+	if !isStale(err) {
+		return false, err
+	}
+	err = p.lastingConflictAtHome(client.ObjectKeyFromObject(p.kafka), err) // nil if the cache is just behind: nothing is wrong
+	return err == nil, err
+}
+
 // requeueStale has a pass repeated for which the cache was behind: at once, and with back-off if that lasts.
 func (r *Reconciler) requeueStale(kafka types.NamespacedName, err error) (reconcile.Result, error) {
 	if err := r.lastingConflictAtHome(kafka, err); err != nil {

@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -46,9 +45,13 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 	if err == nil {
 		return reconcile.Result{}, r.removeFinalizer(ctx, kafka)
 	}
-	conflict, err := p.afterConflict(client.ObjectKeyFromObject(kafka), err)
-	if conflict {
+	conflict := isStale(err)
+	repeat, err := p.afterConflict(err)
+	if repeat {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
+	}
+	if !conflict {
+		r.conflicts.noneMet(client.ObjectKeyFromObject(kafka), r.Now())
 	}
 	if failure, is := errors.AsType[*Failure](err); is && failure.Stalled && failure.Reason != reasonRenamed {
 		failure.Message += ". " + p.withoutFinalizer()
@@ -62,19 +65,6 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		return reconcile.Result{}, retry
 	}
 	return reconcile.Result{RequeueAfter: awayDelay}, nil // watches report most of what it waits for
-}
-
-// afterConflict reports whether a deletion that met a conflict is to be repeated at once; else it returns the error to report.
-func (p *pass) afterConflict(name types.NamespacedName, err error) (bool, error) {
-	if p.metElsewhere {
-		return true, nil // that Kubernetes cluster is left out if conflicts last there
-	}
-	if isStale(err) {
-		err = p.lastingConflictAtHome(name, err)
-		return err == nil, err
-	}
-	p.conflicts.noneMet(name, p.Now())
-	return false, err
 }
 
 // withoutFinalizer says what happens to the objects in other Kubernetes clusters if a user removes the finalizer: see sweep.

@@ -138,13 +138,9 @@ func (r *Reconciler) reconcile(ctx context.Context, kafka *v1.Kafka) (reconcile.
 	began := r.Now()
 	err := p.run(ctx)
 	conflict := isStale(err)
-	if conflict {
-		if p.metElsewhere {
-			return reconcile.Result{RequeueAfter: conflictDelay}, nil // that Kubernetes cluster is left out if conflicts last there
-		}
-		if err = r.lastingConflictAtHome(name, err); err == nil {
-			return reconcile.Result{RequeueAfter: conflictDelay}, nil // the cache is behind; nothing is wrong
-		}
+	repeat, err := p.afterConflict(err)
+	if repeat {
+		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	next, retry := p.conclude(err)
 	p.report(r.Now().Sub(began))
