@@ -36,11 +36,7 @@ func TestAVolumeOfANodeThatLeftKeepsItsReplica(t *testing.T) {
 			w.brokers.metadata = 30
 			pool := nodePool("brokers", 3, v1.RoleBroker)
 			pool.Spec.Storage = deletable(0, 1)
-			w.create(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
-			w.reconcile()
-			w.start("brokers")
-			w.start("controllers")
-			w.reconcile()
+			w.createAndStart(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
 			w.brokers.replicas, w.brokers.dirs = map[int32]int{0: 1, 1: 1, 2: 0}, map[int32][]kafka.LogDir{}
 			for id, replicas := range w.brokers.replicas {
 				for volume, replicas := range []int{replicas, 0} {
@@ -83,11 +79,7 @@ func TestAVolumeThatIsUsedAgainIsNotNotedAsEmpty(t *testing.T) {
 	w.brokers.metadata = 30
 	pool := nodePool("pool", 1, v1.RoleBroker)
 	pool.Spec.Storage = jbod(0, 1)
-	w.create(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
-	w.reconcile()
-	w.start("pool")
-	w.start("controllers")
-	w.reconcile()
+	w.createAndStart(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
 	w.brokers.dirs = map[int32][]kafka.LogDir{}
 	for _, l := range w.podNames("pool") {
 		var id int32
@@ -123,11 +115,7 @@ func TestAVolumeThatWasNotCordonedStaysAfterAnUpgrade(t *testing.T) {
 	pool.Spec.Storage = deletable(0, 1)
 	k := newKafka()
 	k.Spec.Kafka.MetadataVersion = "4.2-IV1"
-	w.create(k, pool, nodePool("controllers", 1, v1.RoleController))
-	w.reconcile()
-	w.start("pool")
-	w.start("controllers")
-	w.reconcile()
+	w.createAndStart(k, pool, nodePool("controllers", 1, v1.RoleController))
 	claim := "data-1-" + w.podNames("pool")[0]
 	id, _ := core.NodeID(claim)
 	w.brokers.dirs = map[int32][]kafka.LogDir{id: {{Path: fmt.Sprintf("/var/lib/kafka/data-0/kafka-log%d", id)},
@@ -156,11 +144,7 @@ func TestAVolumeThatWasNotMarkedIsNotForgotten(t *testing.T) {
 	w := newWorld(t)
 	pool := nodePool("pool", 1, v1.RoleBroker)
 	pool.Spec.Storage = jbod(0, 1)
-	w.create(newKafka(), pool, nodePool("others", 1, v1.RoleController, v1.RoleBroker))
-	w.reconcile()
-	w.start("pool")
-	w.start("others")
-	w.reconcile()
+	w.createAndStart(newKafka(), pool, nodePool("others", 1, v1.RoleController, v1.RoleBroker))
 	node := w.podNames("pool")[0]
 	w.brokers.replicas = map[int32]int{}
 	live := w.r.Live

@@ -186,11 +186,7 @@ func TestBrokersLeaveWhenTheyAreEmpty(t *testing.T) {
 // A broker that goes stays registered, and Kafka refuses a metadata version that it does not support.
 func TestABrokerThatBecomesAControllerIsUnregistered(t *testing.T) {
 	w := newWorld(t)
-	w.create(newKafka(), nodePool("brokers", 1, v1.RoleBroker), nodePool("both", 1, v1.RoleBroker, v1.RoleController))
-	w.reconcile()
-	w.start("brokers")
-	w.start("both")
-	w.reconcile()
+	w.createAndStart(newKafka(), nodePool("brokers", 1, v1.RoleBroker), nodePool("both", 1, v1.RoleBroker, v1.RoleController))
 	w.Expect(w.ready().Status).To(Equal("True"))
 	w.brokers.replicas = map[int32]int{0: 0, 1: 1}
 	w.change("both", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleController} })

@@ -310,10 +310,7 @@ func TestAHostGoesFromOneIngressToAnother(t *testing.T) {
 			k := newKafka()
 			k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
 				v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerIngress, TLS: true, Configuration: hosts("first.org", "second.org")})
-			w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
-			w.reconcile()
-			w.start("pool")
-			w.reconcile()
+			w.createAndStart(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 			pod := &corev1.Pod{}
 			w.get(pod, "my-cluster-pool-0")
 			before := running{pod, w.config(pod.Name)}
@@ -340,10 +337,7 @@ func TestAnIngressThatIsRefusedReplacesNone(t *testing.T) {
 	k := newKafka()
 	k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerIngress, TLS: true,
 		Configuration: &v1.ListenerConfiguration{HostTemplate: "{nodeId}.org", Bootstrap: &v1.ListenerBootstrap{Host: "b.org"}}})
-	w.create(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
-	w.reconcile()
-	w.start("pool")
-	w.reconcile()
+	w.createAndStart(k, nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	before := w.ways().ingresses
 	k8s, ok := w.k8s.(client.WithWatch)
 	w.Expect(ok).To(BeTrue())

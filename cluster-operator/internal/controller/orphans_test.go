@@ -33,10 +33,7 @@ func TestAKafkaThatIsMadeAgainTakesItsOrphansBack(t *testing.T) {
 			w := newWorld(t)
 			pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
 			pool.Spec.Storage = storage
-			w.create(newKafka(), pool)
-			w.reconcile()
-			w.start("pool")
-			w.reconcile()
+			w.createAndStart(newKafka(), pool)
 			before := w.pods("pool")
 			w.orphan()
 			w.Expect(w.k8s.Delete(t.Context(), w.pool("pool"))).To(Succeed())

@@ -18,11 +18,7 @@ func TestAVolumeThatIsRemovedBeforeItsBrokerLookedIntoItStays(t *testing.T) {
 	w.brokers.metadata = 30
 	pool := nodePool("brokers", 1, v1.RoleBroker)
 	pool.Spec.Storage = deletable(0, 1)
-	w.create(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
-	w.reconcile()
-	w.start("brokers")
-	w.start("controllers")
-	w.reconcile()
+	w.createAndStart(newKafka(), pool, nodePool("controllers", 1, v1.RoleController))
 	w.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: "/var/lib/kafka/data-0/kafka-log0", Replicas: 1},
 		{Path: "/var/lib/kafka/data-1/kafka-log0", Cordoned: true}}}
 	remove := func(p *v1.KafkaNodePool) { p.Spec.Storage.Volumes = p.Spec.Storage.Volumes[:1] }
@@ -56,11 +52,7 @@ func TestAVolumeOfAFormerBrokerStays(t *testing.T) {
 	w.brokers.metadata = 30
 	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
 	pool.Spec.Storage = deletable(0, 1)
-	w.create(newKafka(), pool, nodePool("z", 1, v1.RoleBroker))
-	w.reconcile()
-	w.start("pool")
-	w.start("z")
-	w.reconcile()
+	w.createAndStart(newKafka(), pool, nodePool("z", 1, v1.RoleBroker))
 	name := w.podNames("pool")[0]
 	w.brokers.replicas = map[int32]int{}
 	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Roles = []v1.ProcessRole{v1.RoleController} })

@@ -35,6 +35,19 @@ func (w *world) start(pool string) {
 	w.kubelet(pool)
 }
 
+// createAndStart creates a Kafka with pools, and starts the pods of all of them.
+func (w *world) createAndStart(objects ...client.Object) {
+	w.t.Helper()
+	w.create(objects...)
+	w.reconcile()
+	for _, o := range objects {
+		if _, is := o.(*v1.KafkaNodePool); is {
+			w.start(o.GetName())
+		}
+	}
+	w.reconcile()
+}
+
 func (w *world) conditions() []v1.Condition {
 	w.t.Helper()
 	k := &v1.Kafka{}
@@ -146,11 +159,7 @@ func TestBrokersThatAreToLeaveGetNoNewReplicas(t *testing.T) {
 	w := newWorld(t)
 	w.brokers.metadata = 30
 	brokers, both := nodePool("brokers", 2, v1.RoleBroker), nodePool("both", 1, v1.RoleBroker, v1.RoleController)
-	w.create(newKafka(), brokers, both)
-	w.reconcile()
-	w.start("brokers")
-	w.start("both")
-	w.reconcile()
+	w.createAndStart(newKafka(), brokers, both)
 	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1}
 	w.get(brokers, "brokers")
 	brokers.Spec.Replicas = 1

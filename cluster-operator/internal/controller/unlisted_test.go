@@ -214,10 +214,7 @@ func TestANodeThatWasEmptyInAPassThatFailedIsAskedAgain(t *testing.T) {
 
 func TestAVersionIsNotForgottenWithTheSets(t *testing.T) {
 	w := newWorld(t)
-	w.create(newKafka(), nodePool("pool", 3, v1.RoleController, v1.RoleBroker))
-	w.reconcile()
-	w.start("pool")
-	w.reconcile()
+	w.createAndStart(newKafka(), nodePool("pool", 3, v1.RoleController, v1.RoleBroker))
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
 	w.Expect(k.Status.KafkaVersion).To(Equal("4.3.1"))
