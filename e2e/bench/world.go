@@ -20,9 +20,9 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
@@ -180,5 +180,5 @@ func buildProgram(ctx context.Context, dir, name string) (string, error) {
 		return "", err
 	}
 	program := filepath.Join(dir, name)
-	return program, image.BuildProgram(ctx, program, root, "./"+name+"/cmd")
+	return program, assets.Build(ctx, program, root, "./"+name+"/cmd")
 }

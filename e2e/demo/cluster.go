@@ -23,6 +23,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 const (
@@ -112,7 +113,7 @@ func (o *onNodes) down(ctx context.Context) error {
 
 // build builds the program that runs the Kubernetes cluster, and the images, whose archives it returns.
 func (o *onNodes) build(ctx context.Context, names ...string) ([]string, error) {
-	if err := image.BuildProgram(ctx, o.nodes, o.root, "./e2e/cmd/nodes"); err != nil {
+	if err := assets.Build(ctx, o.nodes, o.root, "./e2e/cmd/nodes"); err != nil {
 		return nil, err
 	}
 	if _, err := o.run(ctx, "status"); err == nil {

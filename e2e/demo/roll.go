@@ -18,9 +18,9 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
 )
 
@@ -89,7 +89,7 @@ func (r *roll) prepare(ctx context.Context) error {
 	r.ends = append(r.ends, func() error { return os.RemoveAll(r.scratch) })
 	began := time.Now()
 	r.program = filepath.Join(r.scratch, "roller")
-	if err := image.BuildProgram(ctx, r.program, r.root, "./roller/cmd"); err != nil {
+	if err := assets.Build(ctx, r.program, r.root, "./roller/cmd"); err != nil {
 		return err
 	}
 	r.tell.quote("roller is built, in " + seconds(time.Since(began)))

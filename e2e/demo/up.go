@@ -116,7 +116,7 @@ func (d *Demo) prepare(ctx context.Context, kafkaKind string) (*state, error) {
 	}
 	began := time.Now()
 	var err error
-	if s.Binary, err = operatorproc.Build(ctx, false); err != nil {
+	if s.Binary, err = operatorproc.Build(ctx); err != nil {
 		return nil, err
 	}
 	d.tell.quote("topic-operator is built, in " + seconds(time.Since(began)))

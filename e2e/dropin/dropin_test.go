@@ -104,7 +104,7 @@ var deployments = map[string]deployment{
 // down cleanly.
 func TestStrimzisDeploymentsRunUnchanged(t *testing.T) {
 	server, admin := startServer(t)
-	program, err := operatorproc.Build(t.Context(), false)
+	program, err := operatorproc.Build(t.Context())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for name, d := range deployments {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 // The checks above find a program that does not take Strimzi's start script for its start, or that elects a leader without a right to.
 func TestADeploymentThatDoesNotRunUnchangedIsFound(t *testing.T) {
 	server, admin := startServer(t)
-	program, err := operatorproc.Build(t.Context(), false)
+	program, err := operatorproc.Build(t.Context())
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	for name, planted := range map[string]func(*deployment){
 		"another start script": func(d *deployment) { d.args = []string{"/opt/strimzi/bin/unknown"} },

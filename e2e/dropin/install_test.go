@@ -17,8 +17,8 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // commands returns the lines of the README that copy a folder of config or apply one, and those that show how to use what is installed. A
@@ -171,7 +171,7 @@ func clusterOperator(t *testing.T) string {
 	root, err := operatorproc.RepositoryPath()
 	g.Expect(err).NotTo(HaveOccurred())
 	program := filepath.Join(t.TempDir(), "cluster-operator")
-	g.Expect(image.BuildProgram(t.Context(), program, root, "./cluster-operator/cmd")).To(Succeed())
+	g.Expect(assets.Build(t.Context(), program, root, "./cluster-operator/cmd")).To(Succeed())
 	return program
 }
 

@@ -22,8 +22,6 @@ import (
 type Options struct {
 	// Binary is the path of the program; if empty, this checkout's is built.
 	Binary string
-	// Race builds with the race detector. If it finds a race, the process exits with code 66.
-	Race bool
 	// Kubeconfig is the path of the operator's kubeconfig.
 	Kubeconfig string
 	// Namespace is the namespace that the operator watches (STRIMZI_NAMESPACE); "default" if empty.
@@ -51,7 +49,7 @@ func Start(ctx context.Context, o Options) (*Process, error) {
 	binary := o.Binary
 	if binary == "" {
 		var err error
-		if binary, err = Build(ctx, o.Race); err != nil {
+		if binary, err = Build(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +101,6 @@ func (op *Process) environment(o Options) map[string]string {
 		"STRIMZI_KAFKA_BOOTSTRAP_SERVERS": strings.Join(o.Bootstrap, ","),
 		"STRIMZI_LEADER_ELECTION_ENABLED": "false",
 		addressVariable:                   op.address,
-		"GORACE":                          "halt_on_error=0 exitcode=66",
 	}
 	if o.Namespace != "" {
 		env["STRIMZI_NAMESPACE"] = o.Namespace

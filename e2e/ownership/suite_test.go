@@ -75,7 +75,7 @@ var _ = BeforeSuite(func() {
 	inParallel(func() { clusterB = startCluster("B") })
 	inParallel(func() {
 		var err error
-		program, err = operatorproc.Build(ctx, false)
+		program, err = operatorproc.Build(ctx)
 		Expect(err).NotTo(HaveOccurred())
 	})
 	startControlPlane()

@@ -46,7 +46,7 @@ func newWorld(p *proof, clusters int) *world {
 	}
 	started.Go(func() { errs[clusters] = w.startControlPlane(ctx, p.t) })
 	var err error
-	w.binary, err = operatorproc.Build(ctx, false)
+	w.binary, err = operatorproc.Build(ctx)
 	started.Wait()
 	for _, err := range append(errs, err) {
 		if err != nil {

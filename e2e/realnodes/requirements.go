@@ -169,12 +169,10 @@ func buildAgent(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-o", dir+string(filepath.Separator),
-		"./realnodes/internal/cmd/nodeinit", "./realnodes/internal/cmd/reaper", "./realnodes/internal/cmd/volumes")
-	cmd.Dir = filepath.Join(root, "e2e")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("no nodes: build their programs: %w: %s", err, strings.TrimSpace(string(out)))
+	const programs = "./realnodes/internal/cmd/"
+	if err := assets.Build(ctx, dir+string(filepath.Separator), filepath.Join(root, "e2e"), programs+"nodeinit", programs+"reaper",
+		programs+"volumes"); err != nil {
+		return "", fmt.Errorf("no nodes: %w", err)
 	}
 	return dir, nil
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // The shared variables. BeforeSuite sets them.
@@ -76,7 +77,7 @@ var _ = BeforeSuite(func() {
 func buildServerImage(dir string) string {
 	GinkgoHelper()
 	program, archive := filepath.Join(dir, "testserver"), filepath.Join(dir, "testserver.tar")
-	Expect(image.BuildProgram(ctx, program, ".", "./internal/cmd/testserver")).To(Succeed())
+	Expect(assets.Build(ctx, program, ".", "./internal/cmd/testserver")).To(Succeed())
 	Expect(image.OfBinary(serverImage, program).Write(archive)).To(Succeed())
 	return archive
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/podsets"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // The shared variables. BeforeSuite sets them.
@@ -82,5 +82,5 @@ func build(path string) error {
 	if err != nil {
 		return err
 	}
-	return image.BuildProgram(ctx, path, root, "./roller/cmd")
+	return assets.Build(ctx, path, root, "./roller/cmd")
 }

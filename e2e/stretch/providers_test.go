@@ -21,6 +21,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
 	"github.com/kafka-operators/kafka-operators/e2e/standin"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // Nodes reach each other with load balancers, by the program of a provider, and with names of the Multi-Cluster Services API: in the full
@@ -88,7 +89,7 @@ func buildWithProvider() string {
 	Expect(err).NotTo(HaveOccurred())
 	dir := GinkgoT().TempDir()
 	program := filepath.Join(dir, "network-provider-relay")
-	Expect(image.BuildProgram(ctx, program, root, "./e2e/stretch/testdata/provider")).To(Succeed())
+	Expect(assets.Build(ctx, program, root, "./e2e/stretch/testdata/provider")).To(Succeed())
 	archive, err := image.BuildOperator(ctx, dir, "cluster-operator", withProvider, root, "./cluster-operator/cmd",
 		image.File{Path: "/opt/strimzi/plugins/network-provider-relay", Source: program})
 	Expect(err).NotTo(HaveOccurred())

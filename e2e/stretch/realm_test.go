@@ -28,7 +28,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
-	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // The ids of the Kubernetes clusters of a realm.
@@ -75,7 +75,7 @@ func newRealm(t *testing.T) *realm {
 	root, err := operatorproc.RepositoryPath()
 	r.Expect(err).NotTo(HaveOccurred())
 	r.program = filepath.Join(t.TempDir(), "cluster-operator")
-	r.Expect(image.BuildProgram(t.Context(), r.program, root, "./cluster-operator/cmd")).To(Succeed())
+	r.Expect(assets.Build(t.Context(), r.program, root, "./cluster-operator/cmd")).To(Succeed())
 
 	r.startPlanes(centralID, eastID, westID)
 	for id := range r.planes {

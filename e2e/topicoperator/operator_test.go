@@ -53,7 +53,7 @@ func newOperator(s setup) *operator {
 	GinkgoHelper()
 	if program == "" {
 		var err error
-		program, err = operatorproc.Build(ctx, false)
+		program, err = operatorproc.Build(ctx)
 		Expect(err).NotTo(HaveOccurred())
 	}
 	o := &operator{name: s.name, kafka: s.kafka}

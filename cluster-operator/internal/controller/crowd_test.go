@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/external"
 	"github.com/kafka-operators/kafka-operators/kafka"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // mute is a client of brokers that take connections and never answer.
@@ -130,8 +130,7 @@ func TestAKafkaDoesNotWaitForANetworkProvider(t *testing.T) {
 	const others, deadline = 20, time.Second
 	w := newStretchedWorld(t)
 	program := filepath.Join(t.TempDir(), "hangs")
-	out, err := exec.Command("go", "build", "-o", program, "../../network/external/testdata/faulty").CombinedOutput()
-	w.Expect(err).NotTo(HaveOccurred(), string(out))
+	w.Expect(assets.Build(t.Context(), program, ".", "../../network/external/testdata/faulty")).To(Succeed())
 	hangs, err := external.Start(t.Context(), external.Options{Path: program, Settings: map[string]string{"fault": "hang"}, Deadline: deadline,
 		Silence: time.Hour})
 	w.Expect(err).NotTo(HaveOccurred())

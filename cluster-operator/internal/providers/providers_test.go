@@ -2,11 +2,12 @@ package providers
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 func TestNamesOfBuiltInProviders(t *testing.T) {
@@ -58,12 +59,11 @@ func TestWhatIsWrong(t *testing.T) {
 func TestAProgramComesFirst(t *testing.T) {
 	g := NewWithT(t)
 	path := filepath.Join(t.TempDir(), "network-provider-dns")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../network/example").CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), "%s", out)
+	g.Expect(assets.Build(t.Context(), path, ".", "../../network/example")).To(Succeed())
 	// By its own name alone, a Kafka's record tells which provider made its addresses.
 	g.Expect(os.Link(path, filepath.Join(filepath.Dir(path), "network-provider-mcs"))).To(Succeed())
 	o := Options{Name: "mcs", Path: filepath.Dir(path) + "/*", Settings: map[string]string{"domain": "example.com"}, Operator: "1.0.0"}
-	_, _, err = Open(t.Context(), o)
+	_, _, err := Open(t.Context(), o)
 	g.Expect(err).To(MatchError("program network-provider-mcs says that it is the network provider dns: name it network-provider-dns, and " +
 		"set STRIMZI_STRETCH_PLUGIN_CLASS_NAME to dns"))
 	o.Name = "dns"

@@ -2,24 +2,25 @@
 package testserver
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // Start starts an API server with its etcd, and with the CustomResourceDefinitions of this repository if crds is true. The programs are
 // those in KUBEBUILDER_ASSETS, else they are built.
 func Start(crds bool) (*envtest.Environment, error) {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "..", "..", "..")
+	root, err := assets.Root()
+	if err != nil {
+		return nil, err
+	}
 	// The machine may be busy.
 	env := &envtest.Environment{ControlPlaneStartTimeout: 2 * time.Minute, ControlPlaneStopTimeout: time.Minute,
 		BinaryAssetsDirectory: os.Getenv("KUBEBUILDER_ASSETS")}
@@ -29,15 +30,11 @@ func Start(crds bool) (*envtest.Environment, error) {
 		env.CRDDirectoryPaths, env.ErrorIfCRDPathMissing = []string{filepath.Join(root, "config", "crd", "bases")}, true
 	}
 	if env.BinaryAssetsDirectory == "" {
-		var out bytes.Buffer
-		build := exec.Command(filepath.Join(root, "hack", "assets.sh"), "controlplane")
-		build.Stdout, build.Stderr = &out, os.Stderr
-		if err := build.Run(); err != nil {
-			return nil, fmt.Errorf("build an API server: %w", err)
+		if env.BinaryAssetsDirectory, err = assets.Dir(context.Background(), "controlplane", os.Stderr); err != nil {
+			return nil, err
 		}
-		env.BinaryAssetsDirectory = strings.TrimSpace(out.String())
 	}
-	_, err := env.Start()
+	_, err = env.Start()
 	return env, err
 }
 

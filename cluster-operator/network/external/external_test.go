@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/conformance"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/external"
+	"github.com/kafka-operators/kafka-operators/kafka/kafkatest/realkafka/assets"
 )
 
 // patience is for machines that are busy with other tests.
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(programs) }()
 		for name, source := range map[string]string{"dns": "../example", "faulty": "./testdata/faulty"} {
-			if out, err := exec.Command("go", "build", "-o", filepath.Join(programs, name), source).CombinedOutput(); err != nil {
-				fmt.Fprintf(os.Stderr, "go build %s: %v\n%s", source, err, out)
+			if err := assets.Build(context.Background(), filepath.Join(programs, name), ".", source); err != nil {
+				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
 		}
