@@ -4,6 +4,10 @@ SHELL := bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
+# All that is compiled has these flags, except tests with the race detector. With others, Go would compile Kubernetes' libraries again.
+export CGO_ENABLED := 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+
 MODULES := $(shell sed -n 's|^[[:space:]]*\./||p' go.work)
 PACKAGES := $(MODULES:%=./%/...)
 OPERATOR ?= topic-operator
@@ -26,9 +30,9 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deepcopy, CRDs, roles 
 
 .PHONY: build
 build: ## Build bin/topic-operator, bin/cluster-operator and bin/roller.
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/cluster-operator ./cluster-operator/cmd
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/topic-operator ./topic-operator/cmd
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/roller ./roller/cmd
+	go build -ldflags '-s -w' -o bin/cluster-operator ./cluster-operator/cmd
+	go build -ldflags '-s -w' -o bin/topic-operator ./topic-operator/cmd
+	go build -ldflags '-s -w' -o bin/roller ./roller/cmd
 
 .PHONY: run
 run: ## Run the topic operator here, against the current kubeconfig (STRIMZI_NAMESPACE, STRIMZI_KAFKA_BOOTSTRAP_SERVERS, ...).

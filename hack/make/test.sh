@@ -19,11 +19,11 @@ fi
 # Before the tests, which have timeouts.
 hack/assets.sh images >/dev/null || unrun+=("tests on real nodes: hack/assets.sh images failed, see above")
 
-# Each set of flags compiles Kubernetes' libraries again. There are two: one with the race detector, and that of the programs which the
-# tests on real parts build.
-flags=(-timeout 40m -vet=off) race=() # lint.sh vets
-if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null; then
-  race=(-race)
+# Each set of flags compiles Kubernetes' libraries again. There are two: one with the race detector, and that of the Makefile, which the
+# programs that tests build have too.
+flags=(-timeout 40m -vet=off) race=() cgo=CGO_ENABLED=0 # lint.sh vets
+if command -v "$(go env CC)" >/dev/null; then
+  race=(-race -trimpath=false) cgo=CGO_ENABLED=1 # as developers test
 else
   unrun+=("the race detector: it needs a C compiler (Debian: apt-get install gcc libc6-dev)")
 fi
@@ -58,13 +58,13 @@ for kind in fast models real; do
   declare -n packages=$kind
   [ ${#packages[@]} -gt 0 ] || continue
   case $kind in
-    fast) atonce=2 environment=() arguments=("${race[@]}" "${skip[@]}") ;;
+    fast) atonce=2 environment=("$cgo") arguments=("${race[@]}" "${skip[@]}") ;;
     models)
       # As hack/tools/prove: they allocate much and keep little.
       atonce=2 environment=(GOGC=400 CGO_ENABLED=0 KUBEBUILDER_ASSETS=/none) arguments=(-trimpath -buildvcs=false -run "$proofs") ;;
     # They wait more than they compute. go test knows only the sources of the module e2e, and not those of the programs that its tests
     # build: it would answer from its cache though a program has changed.
-    real) atonce=3 environment=() arguments=("${race[@]}" -count=1) ;;
+    real) atonce=3 environment=("$cgo") arguments=("${race[@]}" -count=1) ;;
   esac
   events+=("bin/test-$kind.json")
   # shellcheck disable=SC2086 # TEST_ARGS holds several arguments
