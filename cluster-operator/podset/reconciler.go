@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -22,6 +21,7 @@ import (
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/api/ownership"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/apply"
+	"github.com/kafka-operators/kafka-operators/operator/health"
 )
 
 const (
@@ -46,8 +46,8 @@ type Reconciler struct {
 	Now func() time.Time
 	// Passed, if set, is told of each pass: the namespace of the set, how long it took, and how it failed.
 	Passed func(namespace string, took time.Duration, err error)
-	// Passing, if set, is told of each pass that begins, and returns what to call when it ends.
-	Passing func(types.NamespacedName) (ended func())
+	// Passes contains the passes that run; nil if nobody asks for them.
+	Passes *health.Passes
 
 	// written are the versions of sets that this process has replaced.
 	written apply.Replaced
@@ -82,9 +82,7 @@ func restoredError(set *core.StrimziPodSet) error {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
-	if r.Passing != nil {
-		defer r.Passing(request.NamespacedName)()
-	}
+	defer r.Passes.Start(request.NamespacedName)()
 	began := r.Now()
 	result, err := r.reconcile(ctx, request)
 	if r.Passed != nil {

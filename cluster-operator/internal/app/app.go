@@ -105,7 +105,7 @@ func assemble(ctx context.Context, mgr ctrl.Manager, probes *health.Probes, o op
 	if err != nil {
 		return err
 	}
-	r.Events, r.Metrics, r.Passing, r.Stretching = recorder, figures, watched(probes, "Kafka", time.Now).Start, stretching
+	r.Events, r.Metrics, r.Passes, r.Stretching = recorder, figures, watched(probes, "Kafka", time.Now), stretching
 	return addKafkas(ctx, mgr, r, set, o)
 }
 

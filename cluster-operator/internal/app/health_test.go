@@ -33,10 +33,10 @@ func (w wedged) Get(context.Context, client.ObjectKey, client.Object, ...client.
 func TestAPassThatHangsIsNotHealthy(t *testing.T) {
 	for kind, reconciler := range map[string]func(client.Client, *health.Passes) reconcile.Reconciler{
 		"Kafka": func(c client.Client, passes *health.Passes) reconcile.Reconciler {
-			return &controller.Reconciler{Cache: c, Passing: passes.Start, Now: time.Now}
+			return &controller.Reconciler{Cache: c, Passes: passes, Now: time.Now}
 		},
 		"StrimziPodSet": func(c client.Client, passes *health.Passes) reconcile.Reconciler {
-			return &podset.Reconciler{Client: c, Passing: passes.Start, Now: time.Now}
+			return &podset.Reconciler{Client: c, Passes: passes, Now: time.Now}
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {

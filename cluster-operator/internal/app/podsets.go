@@ -17,8 +17,8 @@ import (
 
 // addPodSets adds the controller that makes pods from StrimziPodSets.
 func addPodSets(ctx context.Context, mgr ctrl.Manager, live client.Client, recorder *events.Recorder, figures *metrics.Metrics,
-	passing *health.Passes, o options.Options) error {
+	running *health.Passes, o options.Options) error {
 	r := &podset.Reconciler{Client: mgr.GetClient(), Live: live, Recorder: recorder, Now: time.Now, Passed: figures.ReconciledSet,
-		Passing: passing.Start}
+		Passes: running}
 	return r.SetupWithManager(ctx, mgr, controller.Options{MaxConcurrentReconciles: o.Concurrency})
 }

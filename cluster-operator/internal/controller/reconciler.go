@@ -26,6 +26,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
+	"github.com/kafka-operators/kafka-operators/operator/health"
 )
 
 // conflictDelay is how long a pass waits for the cache that was behind.
@@ -71,8 +72,8 @@ type Reconciler struct {
 	// Now and Rand are the clock and the source of randomness.
 	Now  func() time.Time
 	Rand io.Reader
-	// Passing, if set, is told of each pass that begins, and returns what to call when it ends.
-	Passing func(types.NamespacedName) (ended func())
+	// Passes contains the passes that run; nil if nobody asks for them.
+	Passes *health.Passes
 
 	// Serial runs steps in one Kubernetes cluster after the other instead of concurrently, so that tests are repeatable.
 	Serial bool
@@ -97,9 +98,7 @@ type Reconciler struct {
 
 // Reconcile carries out one pass over a Kafka.
 func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	if r.Passing != nil {
-		defer r.Passing(req.NamespacedName)()
-	}
+	defer r.Passes.Start(req.NamespacedName)()
 	kafka := &v1.Kafka{}
 	if err := r.Cache.Get(ctx, req.NamespacedName, kafka); apierrors.IsNotFound(err) {
 		r.forget(req.NamespacedName)
