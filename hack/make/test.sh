@@ -58,9 +58,9 @@ for kind in fast models real; do
   declare -n packages=$kind
   [ ${#packages[@]} -gt 0 ] || continue
   case $kind in
-    fast) atonce=2 environment=("$cgo") arguments=("${race[@]}" "${skip[@]}") ;;
+    # As hack/tools/prove: tests allocate much and keep little, and so do the API servers that they start.
+    fast) atonce=2 environment=("$cgo" GOGC=400) arguments=("${race[@]}" "${skip[@]}") ;;
     models)
-      # As hack/tools/prove: they allocate much and keep little.
       atonce=2 environment=(GOGC=400 CGO_ENABLED=0 KUBEBUILDER_ASSETS=/none) arguments=(-trimpath -buildvcs=false -run "$proofs") ;;
     # They wait more than they compute. go test knows only the sources of the module e2e, and not those of the programs that its tests
     # build: it would answer from its cache though a program has changed.
