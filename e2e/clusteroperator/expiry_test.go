@@ -99,7 +99,7 @@ func stopOperators() (start func()) {
 	set("=1m")
 	DeferCleanup(func() {
 		set("-")
-		deployed(operatorNamespace, "roller")
+		operatorsReady()
 	})
 	return func() {
 		GinkgoHelper()

@@ -18,10 +18,9 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/traffic"
 	"github.com/kafka-operators/kafka-operators/kafka"
 	"github.com/kafka-operators/kafka-operators/kafka/saramakafka"
@@ -66,9 +65,14 @@ func (k *cluster) ready() {
 	}).WithTimeout(rolling).Should(Succeed(), func() string { return said(k.namespace) })
 }
 
+// deployed returns what the Kafka is to other packages.
+func (k *cluster) deployed() *deploy.Kafka {
+	return &deploy.Kafka{Places: []*deploy.Place{home}, Namespace: k.namespace, Name: k.name}
+}
+
 func (k *cluster) object(g Gomega) *v1.Kafka {
-	found := &v1.Kafka{}
-	g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: k.name}, found)).To(Succeed())
+	found, err := k.deployed().Object(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
 	return found
 }
 
@@ -83,20 +87,15 @@ func conditions(list []v1.Condition) map[string]string {
 
 // pods returns the pods of the Kafka's nodes.
 func (k *cluster) pods(g Gomega) []corev1.Pod {
-	var pods corev1.PodList
-	g.Expect(k8s.List(ctx, &pods, client.InNamespace(k.namespace), client.MatchingLabels{v1.LabelCluster: k.name},
-		client.HasLabels{core.LabelPoolName})).To(Succeed())
-	return pods.Items
+	pods, err := k.deployed().Pods(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
+	return pods
 }
 
 // readyPods returns the uids of the ready nodes' pods, by name.
 func (k *cluster) readyPods(g Gomega) map[string]types.UID {
-	uids := map[string]types.UID{}
-	for _, pod := range k.pods(g) {
-		if pod.DeletionTimestamp == nil && core.IsReady(&pod) {
-			uids[pod.Name] = pod.UID
-		}
-	}
+	uids, err := k.deployed().ReadyPods(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
 	return uids
 }
 
@@ -104,7 +103,8 @@ func (k *cluster) readyPods(g Gomega) map[string]types.UID {
 // is the only one that the client trusts.
 func (k *cluster) outside() (addresses []string, authority []byte) {
 	GinkgoHelper()
-	authority = k.secret(Default, "-cluster-ca-cert").Data["ca.crt"]
+	authority, _, err := k.deployed().Authority(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	Expect(authority).NotTo(BeEmpty())
 	return k.bootstrap("external"), authority
 }
@@ -112,51 +112,32 @@ func (k *cluster) outside() (addresses []string, authority []byte) {
 // bootstrap returns the addresses of a listener in the status of the Kafka.
 func (k *cluster) bootstrap(listener string) []string {
 	GinkgoHelper()
-	for _, l := range k.object(Default).Status.Listeners {
-		if l.Name == listener {
-			return strings.Split(l.BootstrapServers, ",")
-		}
-	}
-	Fail("the status has no listener " + listener)
-	return nil
+	addresses, err := k.deployed().Bootstrap(ctx, listener)
+	Expect(err).NotTo(HaveOccurred())
+	return addresses
 }
 
 // records returns the options for writing to and reading a topic from outside.
 func (k *cluster) records(topic string) traffic.Options {
 	GinkgoHelper()
-	addresses, authority := k.outside()
-	known := x509.NewCertPool()
-	Expect(known.AppendCertsFromPEM(authority)).To(BeTrue())
+	_, known, err := k.deployed().Authority(ctx)
+	Expect(err).NotTo(HaveOccurred())
 	var lock sync.Mutex
 	return traffic.Options{
-		Bootstrap: addresses, Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Topic: topic, Group: topic + "-readers",
+		Bootstrap: k.bootstrap("external"), Dial: lab.DialContext, TLS: &tls.Config{MinVersion: tls.VersionTLS12}, Topic: topic,
+		Group: topic + "-readers",
 		// Like a client that mounts the Secret: while the API server is unreachable, the last known certificates are used.
 		Authorities: func() (*x509.CertPool, error) {
 			lock.Lock()
 			defer lock.Unlock()
-			if now := k.authorities(); now != nil {
+			limited, cancel := context.WithTimeout(ctx, 3*time.Second)
+			defer cancel()
+			if _, now, err := k.deployed().Authority(limited); err == nil {
 				known = now
 			}
 			return known, nil
 		},
 	}
-}
-
-// authorities returns the certificates that clients must currently trust; nil if they are unknown.
-func (k *cluster) authorities() *x509.CertPool {
-	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	var secret corev1.Secret
-	if k8s.Get(limited, client.ObjectKey{Namespace: k.namespace, Name: k.name + "-cluster-ca-cert"}, &secret) != nil {
-		return nil
-	}
-	pool := x509.NewCertPool()
-	for key, text := range secret.Data {
-		if strings.HasSuffix(key, ".crt") && !pool.AppendCertsFromPEM(text) {
-			return nil
-		}
-	}
-	return pool
 }
 
 // admin returns a client of the brokers from outside.
@@ -183,16 +164,8 @@ func connectAs(c kafka.Config) *saramakafka.Admin {
 // write writes and reads records while during runs, at least least of them, and returns the acknowledged values.
 func (k *cluster) write(topic string, least int, during func()) []string {
 	GinkgoHelper()
-	flow, err := traffic.Start(ctx, k.records(topic))
+	report, err := traffic.Through(ctx, k.records(topic), least, patience, func(*traffic.Traffic) { during() })
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { flow.Stop(ended()) })
-	Eventually(func() int { return flow.Progress().Read }).Should(BeNumerically(">", 0), "it flows")
-	during()
-	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">=", least))
-	limited, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	report := flow.Stop(limited)
-	Expect(report.Err()).NotTo(HaveOccurred())
 	acknowledged.Add(int64(len(report.Acknowledged)))
 	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways,
 		fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",
@@ -219,20 +192,5 @@ func (k *cluster) holds(topic string, values []string) {
 // inSync waits until all replicas of all partitions are in sync.
 func (k *cluster) inSync(admin *saramakafka.Admin) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		topics, err := admin.ListTopics(ctx)
-		g.Expect(err).NotTo(HaveOccurred())
-		for _, t := range topics {
-			for _, p := range t.Partitions {
-				g.Expect(p.ISR).To(ConsistOf(p.Replicas), "%s-%d", t.Name, p.Index)
-			}
-		}
-	}).Should(Succeed(), func() string { return said(k.namespace) })
-}
-
-// ended returns a context that has ended.
-func ended() context.Context {
-	over, cancel := context.WithCancel(ctx)
-	cancel()
-	return over
+	Eventually(func() error { return deploy.InSync(ctx, admin) }).Should(Succeed(), func() string { return said(k.namespace) })
 }

@@ -82,7 +82,7 @@ func restless() (stop func()) {
 		close(quit)
 		<-gone
 		AddReportEntry("replicas of the operator that were killed", ReportEntryVisibilityAlways, kills)
-		deployed(operatorNamespace, "cluster-operator")
+		operatorsReady()
 	}
 }
 

@@ -11,16 +11,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	core "github.com/kafka-operators/kafka-operators/api/core/v1"
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
-	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
+	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/operatorproc"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/image"
@@ -34,16 +30,16 @@ var (
 	ctx context.Context
 	// lab has one cluster, home, of machines nodes.
 	lab  *realnodes.Lab
-	home *realnodes.Cluster
+	home *deploy.Place
 	// k8s is an administrator's client, without a cache.
-	k8s client.WithWatch
+	k8s client.Client
 )
 
 // patience is how long tests wait for an event. Expected events take a fraction of it on a busy machine.
 const patience = 4 * time.Minute
 
 // operatorNamespace is the namespace of the cluster-operator and the roller.
-const operatorNamespace = "kafka-operators"
+const operatorNamespace = deploy.Namespace
 
 func TestClusterOperatorOnNodes(t *testing.T) {
 	realnodes.Require(t)
@@ -71,19 +67,13 @@ var _ = BeforeSuite(func() {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
 	AddReportEntry("start of a Kubernetes cluster", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
-	home = lab.Clusters()[0]
-	scheme := clientgoscheme.Scheme
-	Expect(v1.AddToScheme(scheme)).To(Succeed())
-	Expect(core.AddToScheme(scheme)).To(Succeed())
-	k8s, err = client.NewWithWatch(home.RESTConfig(), client.Options{Scheme: scheme})
+	home, err = deploy.Connect(lab.Clusters()[0], "home")
 	Expect(err).NotTo(HaveOccurred())
-	kubectl("apply", "--server-side", "-k", filepath.Join("testdata", "operators"))
-	Expect(controlplane.WaitEstablished(ctx, home.Kubectl)).To(Succeed())
+	k8s = home.Client
+	Expect(home.Apply(ctx, filepath.Join("testdata", "operators"))).To(Succeed())
 	// Volumes may grow. The test resizes them.
 	kubectl("patch", "storageclass", "standard", "-p", `{"allowVolumeExpansion":true}`)
-	for _, name := range []string{"cluster-operator", "roller"} {
-		deployed(operatorNamespace, name)
-	}
+	operatorsReady()
 })
 
 // buildImages builds the images of the three Deployments as the Dockerfile does, and returns their archives.
@@ -103,16 +93,10 @@ func buildImages(dir string) []string {
 	return archives
 }
 
-// deployed waits until all replicas of a Deployment are ready.
-func deployed(namespace, name string) {
+// operatorsReady waits until all replicas of the operators are ready.
+func operatorsReady() {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		var found appsv1.Deployment
-		g.Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &found)).To(Succeed())
-		g.Expect(found.Status.ObservedGeneration).To(Equal(found.Generation))
-		g.Expect(found.Status.ReadyReplicas).To(Equal(*found.Spec.Replicas))
-		g.Expect(found.Status.UpdatedReplicas).To(Equal(*found.Spec.Replicas))
-	}).Should(Succeed(), func() string { return said(namespace) })
+	Expect(home.Ready(ctx)).To(Succeed(), func() string { return said(operatorNamespace) })
 }
 
 // kubectl runs kubectl as an administrator.
@@ -135,20 +119,5 @@ func createNamespace(name string) {
 func said(namespace string) string {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	text := ""
-	for _, args := range [][]string{
-		{"get", "kafka,kafkanodepool,kafkatopic,strimzipodset,pods,pvc,services", "-n", namespace, "-o", "wide"},
-		{"get", "kafka", "-n", namespace, "-o", "jsonpath={.items[*].status}"},
-		{"get", "events", "-n", namespace, "--sort-by=.lastTimestamp"},
-		{"logs", "-n", namespace, "-l", v1.LabelCluster, "--all-containers", "--prefix", "--tail=25"},
-		{"logs", "-n", operatorNamespace, "-l", "app.kubernetes.io/name=roller", "--prefix", "--tail=25"},
-		{"logs", "-n", operatorNamespace, "-l", "app.kubernetes.io/name=cluster-operator", "--prefix", "--tail=40"},
-	} {
-		out, err := home.Kubectl(limited, args...)
-		text += out + "\n"
-		if err != nil {
-			text += err.Error() + "\n"
-		}
-	}
-	return text
+	return home.Said(limited, namespace)
 }

@@ -19,9 +19,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	core "github.com/kafka-operators/kafka-operators/api/core/v1"
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
 // keyRolls is how often a new key of the CA that a user asks for restarts each node: to trust it, to use it, and to distrust the old one.
@@ -31,15 +28,8 @@ const keyRolls = 3
 func authorities() (*x509.CertPool, error) {
 	limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	var secret corev1.Secret
-	if err := places[0].Client.Get(limited, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca-cert"}, &secret); err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	for _, certificates := range secret.Data {
-		pool.AppendCertsFromPEM(certificates) // a PKCS #12 store has none
-	}
-	return pool, nil
+	_, trusted, err := deployed().Authority(limited)
+	return trusted, err
 }
 
 // lives are the uids of the pods that each node has had, the first one first.
@@ -47,12 +37,8 @@ type lives map[string][]types.UID
 
 // observe adds the present pods.
 func (l lives) observe(g Gomega) (now []corev1.Pod) {
-	for _, p := range places {
-		var pods corev1.PodList
-		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
-			client.HasLabels{core.LabelPoolName})).To(Succeed())
-		now = append(now, pods.Items...)
-	}
+	now, err := deployed().Pods(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
 	for i := range now {
 		if had := l[now[i].Name]; len(had) == 0 || had[len(had)-1] != now[i].UID {
 			l[now[i].Name] = append(had, now[i].UID)

@@ -3,7 +3,6 @@
 package stretch
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -39,9 +38,18 @@ var namespace = "stretched"
 // nodes is the number of its nodes.
 var nodes = 3
 
+// deployed returns what the Kafka is to other packages.
+func deployed() *deploy.Kafka {
+	k := &deploy.Kafka{Namespace: namespace, Name: name}
+	for _, p := range places {
+		k.Places = append(k.Places, p.Place)
+	}
+	return k
+}
+
 func object(g Gomega) *v1.Kafka {
-	found := &v1.Kafka{}
-	g.Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found)).To(Succeed())
+	found, err := deployed().Object(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
 	return found
 }
 
@@ -83,32 +91,19 @@ func operatorPods(g Gomega) map[string]int32 {
 
 // readyPods returns the uids of the ready nodes' pods in all Kubernetes clusters, by name.
 func readyPods(g Gomega) map[string]types.UID {
-	uids := map[string]types.UID{}
-	for _, p := range places {
-		var pods corev1.PodList
-		g.Expect(p.Client.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{v1.LabelCluster: name},
-			client.HasLabels{core.LabelPoolName})).To(Succeed())
-		for _, pod := range pods.Items {
-			if pod.DeletionTimestamp == nil && core.IsReady(&pod) {
-				uids[pod.Name] = pod.UID
-			}
-		}
-	}
+	uids, err := deployed().ReadyPods(ctx)
+	g.Expect(err).NotTo(HaveOccurred())
 	return uids
 }
 
 // outside returns the addresses and the CA with which clients outside of all Kubernetes clusters reach the Kafka.
 func outside() (addresses []string, authority []byte) {
 	GinkgoHelper()
-	for _, l := range object(Default).Status.Listeners {
-		if l.Name == "external" {
-			addresses = strings.Split(l.BootstrapServers, ",")
-		}
-	}
-	Expect(addresses).NotTo(BeEmpty())
-	var secret corev1.Secret
-	Expect(places[0].Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name + "-cluster-ca-cert"}, &secret)).To(Succeed())
-	return addresses, secret.Data["ca.crt"]
+	addresses, err := deployed().Bootstrap(ctx, "external")
+	Expect(err).NotTo(HaveOccurred())
+	authority, _, err = deployed().Authority(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return addresses, authority
 }
 
 func records(topic string) traffic.Options {
@@ -138,15 +133,7 @@ func admin() *saramakafka.Admin {
 // inSync waits until all replicas of all partitions are in sync.
 func inSync(a *saramakafka.Admin) {
 	GinkgoHelper()
-	Eventually(func(g Gomega) {
-		topics, err := a.ListTopics(ctx)
-		g.Expect(err).NotTo(HaveOccurred())
-		for _, t := range topics {
-			for _, p := range t.Partitions {
-				g.Expect(p.ISR).To(ConsistOf(p.Replicas), "%s-%d", t.Name, p.Index)
-			}
-		}
-	}).Should(Succeed(), whatWasSaid)
+	Eventually(func() error { return deploy.InSync(ctx, a) }).Should(Succeed(), whatWasSaid)
 }
 
 // write writes with acks=all and reads while during runs. No record may be lost or rejected.
@@ -164,18 +151,8 @@ func writeAs(o traffic.Options, during func(flow *traffic.Traffic)) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(made[topic].Err == nil || kafka.IsExists(made[topic].Err)).To(BeTrue(), "%v", made[topic].Err)
 	}).Should(Succeed(), whatWasSaid)
-	flow, err := traffic.Start(ctx, o)
+	r, err := traffic.Through(ctx, o, 300, patience, during)
 	Expect(err).NotTo(HaveOccurred())
-	over, cancel := context.WithCancel(ctx)
-	cancel()
-	DeferCleanup(func() { flow.Stop(over) })
-	Eventually(func() int { return flow.Progress().Read }).Should(BeNumerically(">", 0), "it flows")
-	during(flow)
-	Eventually(func() int { return flow.Progress().Acknowledged }).Should(BeNumerically(">=", 300))
-	limited, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
-	r := flow.Stop(limited)
-	Expect(r.Err()).NotTo(HaveOccurred())
 	acknowledged += len(r.Acknowledged)
 	AddReportEntry("records to "+topic, ReportEntryVisibilityAlways,
 		fmt.Sprintf("%d acknowledged, the slowest after %s; none refused, lost or doubled",

@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/e2e/deploy"
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes"
 )
@@ -99,24 +98,8 @@ func said(namespace string) string {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	text := ""
-	for i, p := range places {
-		asks := [][]string{
-			{"get", "strimzipodset,pods,pvc,services,configmaps", "-n", namespace, "-o", "wide"},
-			{"get", "events", "-n", namespace, "--sort-by=.lastTimestamp"},
-			{"logs", "-n", namespace, "-l", v1.LabelCluster, "--all-containers", "--prefix", "--tail=25"},
-			{"logs", "-n", deploy.Namespace, "-l", "app.kubernetes.io/name=cluster-operator", "--prefix", "--tail=40"},
-		}
-		if i == 0 {
-			asks = append(asks, []string{"get", "kafka", "-n", namespace, "-o", "jsonpath={.items[*].status}"},
-				[]string{"logs", "-n", deploy.Namespace, "-l", "app.kubernetes.io/name=roller", "--prefix", "--tail=40"})
-		}
-		for _, args := range asks {
-			out, err := p.Kubectl(limited, args...)
-			text += p.ID + ":\n" + out + "\n"
-			if err != nil {
-				text += err.Error() + "\n"
-			}
-		}
+	for _, p := range places {
+		text += p.Said(limited, namespace)
 	}
 	return text
 }
