@@ -50,19 +50,30 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s -> %d by %s (%s)", r.Time.Format("15:04:05.000"), r.Verb, what, r.Code, r.User, r.UserAgent)
 }
 
-func (p *ControlPlane) auditLog() string { return filepath.Join(p.dir, "audit.log") }
+// AuditLog is the log of the requests that an API server serves. The value is the folder that it is in.
+type AuditLog string
+
+func (l AuditLog) path() string { return filepath.Join(string(l), "audit.log") }
+
+// Flags writes the policy of the log, and returns the flags, without their dashes, of an API server that writes the log.
+func (l AuditLog) Flags() (map[string]string, error) {
+	policy := filepath.Join(string(l), "audit-policy.yaml")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		return nil, err
+	}
+	return map[string]string{
+		"audit-policy-file": policy, "audit-log-path": l.path(),
+		// Events are written before the response is complete, and the log is never rotated.
+		"audit-log-mode": "blocking", "audit-log-maxsize": "1000000",
+	}, nil
+}
 
 func (p *ControlPlane) configureAudit(args *envtest.Arguments) error {
-	policy := filepath.Join(p.dir, "audit-policy.yaml")
-	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
-		return err
+	flags, err := AuditLog(p.dir).Flags()
+	for name, value := range flags {
+		args.Set(name, value)
 	}
-	args.Set("audit-policy-file", policy)
-	args.Set("audit-log-path", p.auditLog())
-	// Events are written before the response is complete, and the log is never rotated.
-	args.Set("audit-log-mode", "blocking")
-	args.Set("audit-log-maxsize", "1000000")
-	return nil
+	return err
 }
 
 // Mark is a moment, and a position in the log of requests that has no later request before it.
@@ -73,7 +84,7 @@ type Mark struct {
 
 // Mark returns the current moment, for a later [ControlPlane.Requests].
 func (p *ControlPlane) Mark() (Mark, error) {
-	info, err := os.Stat(p.auditLog())
+	info, err := os.Stat(AuditLog(p.dir).path())
 	if err != nil {
 		return Mark{}, err
 	}
@@ -93,10 +104,15 @@ type auditEvent struct {
 	RequestReceivedTimestamp, StageTimestamp time.Time
 }
 
+// Requests returns the requests that the API server received since the mark and that match, as [AuditLog.Requests] does.
+func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request, error) {
+	return AuditLog(p.dir).Requests(since, match)
+}
+
 // Requests returns the requests that the API server received since the mark and that match, in order; Mark{} is for all. A watch counts
 // once, when it begins. The API server logs a request just after its response, so the latest requests may be missing.
-func (p *ControlPlane) Requests(since Mark, match func(Request) bool) ([]Request, error) {
-	f, err := os.Open(p.auditLog())
+func (l AuditLog) Requests(since Mark, match func(Request) bool) ([]Request, error) {
+	f, err := os.Open(l.path())
 	if err != nil {
 		return nil, err
 	}
