@@ -248,6 +248,26 @@ func loseWest() {
 	Expect(readyPods(Default)).To(Equal(before), "no pod was restarted because of it")
 }
 
+// losePower takes the power from the only machine of a Kubernetes cluster while records are written, until the status shows it, and gives
+// it back.
+func losePower() {
+	GinkgoHelper()
+	machine := places[1].Nodes()[0]
+	write("without-power", func(flow *traffic.Traffic) {
+		began := time.Now()
+		Expect(machine.PowerOff(ctx)).To(Succeed())
+		Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).
+			Should(Succeed(), whatWasSaid)
+		report("a Kubernetes cluster without power shows in the status", time.Since(began))
+		goesOn(admin(), "without-power", 1, flow)
+		began = time.Now()
+		Expect(machine.PowerOn()).To(Succeed())
+		ready()
+		report("it is Ready again after its power came back", time.Since(began))
+	})
+	inSync(admin())
+}
+
 var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ordered, func() {
 	BeforeAll(func() {
 		for _, p := range places {
@@ -299,22 +319,7 @@ var _ = Describe("a Kafka with a node in each of three Kubernetes clusters", Ord
 
 	It("goes on without a Kubernetes cluster that is cut off, and has it back by itself", loseWest)
 
-	It("goes on when a machine of a Kubernetes cluster loses its power", func() {
-		machine := places[1].Nodes()[0]
-		write("without-power", func(flow *traffic.Traffic) {
-			began := time.Now()
-			Expect(machine.PowerOff(ctx)).To(Succeed())
-			Eventually(func(g Gomega) { g.Expect(condition(object(g), "Degraded")).To(ContainSubstring("cluster-east")) }).
-				Should(Succeed(), whatWasSaid)
-			report("a Kubernetes cluster without power shows in the status", time.Since(began))
-			goesOn(admin(), "without-power", 1, flow)
-			began = time.Now()
-			Expect(machine.PowerOn()).To(Succeed())
-			ready()
-			report("it is Ready again after its power came back", time.Since(began))
-		})
-		inSync(admin())
-	})
+	It("goes on when a machine of a Kubernetes cluster loses its power", losePower)
 
 	It("goes on when the central Kubernetes cluster loses its power, with all operators that decide, and makes pods again elsewhere", func() {
 		central, a := places[0].Nodes()[0], admin()

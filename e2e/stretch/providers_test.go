@@ -119,7 +119,8 @@ func use(provider string) {
 	Expect(places[0].Ready(ctx)).To(Succeed())
 }
 
-// rollLoseAndDelete restarts all nodes while records are written, loses a Kubernetes cluster for a while, and deletes the Kafka.
+// rollLoseAndDelete restarts all nodes while records are written, loses a Kubernetes cluster for a while, by a cut and by its power, and
+// deletes the Kafka.
 func rollLoseAndDelete() {
 	GinkgoHelper()
 	before := readyPods(Default)
@@ -137,6 +138,7 @@ func rollLoseAndDelete() {
 	})
 	inSync(admin())
 	loseWest()
+	losePower()
 	places[0].kubectl("delete", "-n", namespace, "-f", filepath.Join("testdata", "kafka.yaml"), "--timeout=120s")
 	for _, p := range places {
 		Eventually(func() string {
