@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,8 +15,14 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -268,24 +273,33 @@ func (r *realm) told(kind, text string) (all string) {
 	return all
 }
 
-// made returns all objects in the namespace in a Kubernetes cluster, of any owner, with their uids and generations, or with their versions
-// if they have no generation. It leaves out the objects that Kubernetes itself creates in each namespace.
+// kinds are those of everything that anybody has in the namespaces of Kafkas.
+var kinds = []schema.GroupVersionKind{
+	corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("Service"),
+	corev1.SchemeGroupVersion.WithKind("ConfigMap"), corev1.SchemeGroupVersion.WithKind("Secret"),
+	corev1.SchemeGroupVersion.WithKind("ServiceAccount"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
+	networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"), policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"),
+	rbacv1.SchemeGroupVersion.WithKind("Role"), rbacv1.SchemeGroupVersion.WithKind("RoleBinding"),
+	core.GroupVersion.WithKind("StrimziPodSet"), v1.GroupVersion.WithKind("Kafka"), v1.GroupVersion.WithKind("KafkaNodePool"),
+}
+
+// made returns all objects in the namespace in a Kubernetes cluster, of any owner, with their uids and versions. It leaves out the objects
+// that Kubernetes itself creates in each namespace. It starts no kubectl, because histories call it after each step.
 func (r *realm) made(id string) map[string]string {
 	r.t.Helper()
-	kinds := "pods,services,configmaps,secrets,serviceaccounts,persistentvolumeclaims,networkpolicies,poddisruptionbudgets,roles,rolebindings"
-	served := r.kubectl(id, "api-resources", "-o", "name")
-	for _, kind := range []string{"strimzipodsets.core.strimzi.io", "kafkas.kafka.strimzi.io", "kafkanodepools.kafka.strimzi.io"} {
-		if strings.Contains(served, kind) {
-			kinds += "," + kind
-		}
-	}
-	text := r.kubectl(id, "get", kinds, "-n", r.namespace, "-o",
-		`jsonpath={range .items[*]}{.kind} {.metadata.name} {.metadata.uid} {.metadata.resourceVersion}{"\n"}{end}`)
 	found := map[string]string{}
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if key := strings.Join(fields[:2], " "); key != "ServiceAccount default" && key != "ConfigMap kube-root-ca.crt" {
-			found[key] = strings.Join(fields[2:], " ")
+	for _, kind := range kinds {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind)
+		err := r.k8s[id].List(r.t.Context(), list, client.InNamespace(r.namespace))
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			continue // the kind is not installed there
+		}
+		r.Expect(err).NotTo(HaveOccurred())
+		for _, o := range list.Items {
+			if key := kind.Kind + " " + o.Name; key != "ServiceAccount default" && key != "ConfigMap kube-root-ca.crt" {
+				found[key] = fmt.Sprint(o.UID, " ", o.ResourceVersion)
+			}
 		}
 	}
 	return found
