@@ -55,8 +55,11 @@ type AuditLog string
 
 func (l AuditLog) path() string { return filepath.Join(string(l), "audit.log") }
 
-// Flags writes the policy of the log, and returns the flags, without their dashes, of an API server that writes the log.
+// Flags makes the folder, with the policy of the log, and returns the flags, without their dashes, of an API server that writes the log.
 func (l AuditLog) Flags() (map[string]string, error) {
+	if err := os.MkdirAll(string(l), 0o700); err != nil {
+		return nil, err
+	}
 	policy := filepath.Join(string(l), "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package controlplane
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -88,6 +89,34 @@ func flat(namespace string, rule rbacv1.PolicyRule) (rights []Right) {
 		}
 	}
 	return rights
+}
+
+// UnusedRights returns the rights of a service account that no request in the logs needed, except those with a reason.
+func UnusedRights(ctx context.Context, k8s client.Reader, namespace, account string, reasons map[string]string, logs ...AuditLog) (
+	[]string, error) {
+	rights, err := Rights(ctx, k8s, namespace, account)
+	if err != nil {
+		return nil, err
+	}
+	user := "system:serviceaccount:" + namespace + ":" + account
+	var requests []Request
+	for _, log := range logs {
+		made, err := log.Requests(Mark{}, func(r Request) bool { return r.User == user })
+		if err != nil {
+			return nil, err
+		}
+		requests = append(requests, made...)
+	}
+	if len(rights) == 0 || len(requests) == 0 {
+		return nil, fmt.Errorf("%s has %d rights, and made %d requests", user, len(rights), len(requests))
+	}
+	var unused []string
+	for _, r := range Unused(rights, requests) {
+		if reasons[r.String()] == "" {
+			unused = append(unused, r.String())
+		}
+	}
+	return unused, nil
 }
 
 // Unused returns the rights that no request needed. A request needs the narrowest right that allows it, so a right is unused if another

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
+
+	"github.com/kafka-operators/kafka-operators/e2e/controlplane"
 )
 
 // loopback is the address at which programs of this machine reach a cluster.
@@ -33,6 +35,7 @@ type Cluster struct {
 	serviceAccounts keyPair
 	admin           keyPair
 	forwarded       string // the API server's address on this machine's loopback
+	auditFlags      []string
 }
 
 func newCluster(l *Lab, number int) (*Cluster, error) {
@@ -53,6 +56,15 @@ func newCluster(l *Lab, number int) (*Cluster, error) {
 	}
 	if c.forwarded, err = l.Forward(netip.AddrPortFrom(c.nodes[0].Address(), apiPort).String()); err != nil {
 		return nil, err
+	}
+	if l.options.Audit {
+		flags, err := c.AuditLog().Flags()
+		if err != nil {
+			return nil, err
+		}
+		for flag, value := range flags {
+			c.auditFlags = append(c.auditFlags, "--"+flag+"="+value)
+		}
 	}
 	config, err := kubeconfig(c.name, "https://"+c.forwarded, c.authority.pem.certificate, c.admin)
 	if err != nil {
@@ -138,6 +150,11 @@ func (c *Cluster) RESTConfig() *rest.Config {
 // Kubeconfig returns the path of a kubeconfig of an administrator for programs on this machine, such as kubectl. It works until
 // Close.
 func (c *Cluster) Kubeconfig() string { return c.lab.path("kubeconfigs", c.name) }
+
+// AuditLog returns the log of the requests to the API server, if Options.Audit is set. It is there until Close.
+func (c *Cluster) AuditLog() controlplane.AuditLog {
+	return controlplane.AuditLog(c.lab.path("audit", c.name))
+}
 
 // LoadImages imports image archives into all nodes, which must have power.
 func (c *Cluster) LoadImages(archives ...string) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/e2e/realnodes/internal/nodespec"
@@ -123,7 +124,7 @@ func (n *Node) apiServer() nodespec.Component {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + n.etc("service-accounts.key"), "--service-account-signing-key-file=" + n.etc("service-accounts.key"),
 		"--profiling=false",
-	}, n.cluster.lab.options.APIServerArgs...))
+	}, slices.Concat(n.cluster.auditFlags, n.cluster.lab.options.APIServerArgs)...))
 }
 
 func (n *Node) controllerManager() nodespec.Component {

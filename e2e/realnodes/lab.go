@@ -25,6 +25,8 @@ type Options struct {
 	NodeGrace time.Duration
 	// APIServerArgs and ControllerManagerArgs are further flags of these programs, in the form --flag=value.
 	APIServerArgs, ControllerManagerArgs []string
+	// Audit logs the requests to each API server, for [Cluster.AuditLog].
+	Audit bool
 	// Images are archives that every node imports before Start returns.
 	Images []string
 	// StartTimeout is the timeout of Start, without building the programs; 0 means 3 minutes: machines that run tests are busy.
