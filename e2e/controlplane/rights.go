@@ -136,9 +136,11 @@ func Unused(rights []Right, requests []Request) []Right {
 			continue
 		}
 		use(r.Verb, r)
-		// Who applies what is not there needs the right to create it, too.
-		if r.Verb == "patch" && r.Code == http.StatusCreated {
-			use("create", r)
+		switch {
+		case r.Verb == "patch" && r.Code == http.StatusCreated:
+			use("create", r) // whoever applies what is not there needs that right, too
+		case r.Verb == "watch":
+			use("list", r) // API servers that do not begin a watch with all objects are asked for a list before it
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(rights), func(r Right) bool { return used[r] })
