@@ -63,7 +63,7 @@ var _ = BeforeSuite(func() {
 	images := buildImages(GinkgoT().TempDir())
 	began := time.Now()
 	var err error
-	lab, err = realnodes.Start(ctx, realnodes.Options{Nodes: machines, Images: images, Log: GinkgoWriter})
+	lab, err = realnodes.Start(ctx, realnodes.Options{Nodes: machines, Images: images, Audit: !full, Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
 	AddReportEntry("start of a Kubernetes cluster", ReportEntryVisibilityAlways, time.Since(began).Round(time.Millisecond).String())
@@ -74,6 +74,7 @@ var _ = BeforeSuite(func() {
 	// Volumes may grow. The test resizes them.
 	kubectl("patch", "storageclass", "standard", "-p", `{"allowVolumeExpansion":true}`)
 	operatorsReady()
+	DeferCleanup(usesItsRights)
 })
 
 // buildImages builds the images of the three Deployments as the Dockerfile does, and returns their archives.

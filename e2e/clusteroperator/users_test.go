@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net"
+	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -120,6 +121,25 @@ var _ = Describe("a Kafka with users", Ordered, func() {
 				"java", "-cp", "/opt/kafka/libs/*", "org.apache.kafka.tools.BrokerApiVersionsCommand", "--bootstrap-server", address)
 			Expect(out).To(ContainSubstring("(id: 0 rack: "), "at %s", address)
 		}
+	})
+
+	It("loses what nobody wants any more: a broker without data and its volume, and the topic operator", func() {
+		kubectl("apply", "--server-side", "-n", k.namespace, "-f", filepath.Join("testdata", "spare.yaml"))
+		k.nodes = 2
+		k.ready()
+		there := func() string {
+			return kubectl("get", "strimzipodsets,pods,persistentvolumeclaims,services,ingresses,configmaps,secrets,deployments,serviceaccounts,"+
+				"networkpolicies,roles,rolebindings", "-n", k.namespace, "-o", "name")
+		}
+		Expect(there()).To(And(ContainSubstring("guarded-spare"), ContainSubstring("guarded-entity-operator")))
+		began := time.Now()
+		k.scale("spare", 0, 1)
+		kubectl("delete", "kafkanodepool", "spare", "-n", k.namespace)
+		k.patch("kafka", k.name, `{"spec":{"entityOperator":null}}`)
+		Eventually(there).Should(Not(Or(ContainSubstring("guarded-spare"), ContainSubstring("guarded-entity"))),
+			func() string { return said(k.namespace) })
+		report("what nobody wants any more is gone", time.Since(began))
+		k.ready()
 	})
 })
 
