@@ -70,7 +70,7 @@ var _ = BeforeSuite(func() {
 		images = append(images, buildWithProvider())
 	}
 	began := time.Now()
-	lab, err = realnodes.Start(ctx, realnodes.Options{Clusters: 3, Nodes: 1, Images: images, Log: GinkgoWriter})
+	lab, err = realnodes.Start(ctx, realnodes.Options{Clusters: 3, Nodes: 1, Images: images, Audit: !full, Log: GinkgoWriter})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(lab.Close()).To(Succeed()) })
 	report("start of three Kubernetes clusters", time.Since(began))
@@ -79,6 +79,7 @@ var _ = BeforeSuite(func() {
 	for _, p := range installed {
 		places = append(places, &place{p})
 	}
+	DeferCleanup(remotesUseTheirRights)
 })
 
 // kubectl runs kubectl as an administrator.
