@@ -30,7 +30,8 @@ func Start(crds bool) (*envtest.Environment, error) {
 		env.CRDDirectoryPaths, env.ErrorIfCRDPathMissing = []string{filepath.Join(root, "config", "crd", "bases")}, true
 	}
 	if env.BinaryAssetsDirectory == "" {
-		if env.BinaryAssetsDirectory, err = assets.Dir(context.Background(), "controlplane", os.Stderr); err != nil {
+		ctx := context.Background() //nolint:forbidigo // TestMain, which calls this, has no other
+		if env.BinaryAssetsDirectory, err = assets.Dir(ctx, "controlplane", os.Stderr); err != nil {
 			return nil, err
 		}
 	}
