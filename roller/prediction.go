@@ -72,11 +72,10 @@ func (r *round) predict(groups [][]NodeID) (total time.Duration, estimated bool)
 	const all = -1 // the restarts under way, before any batch
 	paces, away := r.paces(), map[int]time.Duration{}
 	for id, restart := range r.progress.Restarts {
-		n := r.s.Node(id)
-		if n == nil {
+		if r.s.Node(id) == nil {
 			continue
 		}
-		pace, known := paces[n.Roles.String()]
+		pace, known := r.slowest([]NodeID{id}, paces)
 		if !known {
 			return 0, false
 		}
@@ -88,15 +87,11 @@ func (r *round) predict(groups [][]NodeID) (total time.Duration, estimated bool)
 		away[batch] = max(away[batch], pace.restart-r.s.At.Sub(restart.At))
 	}
 	for _, ids := range groups {
-		longest := time.Duration(0)
-		for _, id := range ids {
-			pace, known := paces[r.s.Node(id).Roles.String()]
-			if !known {
-				return 0, false
-			}
-			estimated = estimated || pace.estimated
-			longest = max(longest, pace.restart)
+		pace, known := r.slowest(ids, paces)
+		if !known {
+			return 0, false
 		}
+		estimated = estimated || pace.estimated
 		own, planned := r.batch[ids[0]]
 		for batch, rest := range away {
 			if !planned || batch < own {
@@ -106,12 +101,25 @@ func (r *round) predict(groups [][]NodeID) (total time.Duration, estimated bool)
 		if total > 0 {
 			total += r.policy.Settle
 		}
-		total += longest
+		total += pace.restart
 	}
 	for _, rest := range away {
 		total = max(total, rest)
 	}
 	return total, estimated
+}
+
+// slowest returns how long the restart of the slowest of some nodes is likely to take; estimated if that of any of them is.
+func (r *round) slowest(ids []NodeID, paces map[string]likely) (slowest likely, known bool) {
+	for _, id := range ids {
+		pace, known := paces[r.s.Node(id).Roles.String()]
+		if !known {
+			return likely{}, false
+		}
+		slowest.restart = max(slowest.restart, pace.restart)
+		slowest.estimated = slowest.estimated || pace.estimated
+	}
+	return slowest, true
 }
 
 // left returns the groups of nodes that still need a restart, in the order of Step. They include nodes that are blocked by others, because

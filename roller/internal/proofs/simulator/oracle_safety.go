@@ -17,12 +17,7 @@ func (o *oracle) data(n *node, a roller.Action, now truth) (raced bool) {
 		o.w.hurt(n)
 		return false
 	}
-	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
-		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
-	}
-	if !n.Roles.Controller && n.up && o.led && o.shownLost() {
-		o.fail("broker %d is restarted, and most voters are down, so that it could not come back", n.ID)
-	}
+	o.comesBack(n)
 	topics, known := o.seen.Topics.Get()
 	limited := !slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) })
 	for _, p := range n.hosted {
@@ -44,6 +39,16 @@ func (o *oracle) data(n *node, a roller.Action, now truth) (raced bool) {
 		told := slices.DeleteFunc(slices.Clone(t.topics), func(t roller.Topic) bool { return o.untold[t.Name] })
 		return KeepsData(told, n.ID, down)
 	}, now)
+}
+
+// comesBack checks that the look does not show that a broker could not come back.
+func (o *oracle) comesBack(n *node) {
+	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
+		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
+	}
+	if !n.Roles.Controller && n.up && o.led && o.shownLost() {
+		o.fail("broker %d is restarted, and most voters are down, so that it could not come back", n.ID)
+	}
 }
 
 // shownToServe reports whether the look shows that a broker serves. Unknown and recalled facts don't.
