@@ -174,6 +174,9 @@ func (h *stretched) remedy() bool {
 		h.createAgain(before[strings.LastIndex(before, " ")+1:] + " ")
 		return true
 	}
+	if ready != nil && strings.Contains(ready.Message, "set .spec.storage to the storage of the existing nodes") {
+		return h.storageAsIs(ready.Message)
+	}
 	if ready != nil && strings.Contains(ready.Message, "is a voter by the configuration") {
 		h.voterAgain(ready.Message)
 		return true
@@ -188,6 +191,24 @@ func (h *stretched) remedy() bool {
 	labels := map[string]string{core.LabelKind: core.KindKafka, v1.LabelCluster: "my-cluster"}
 	h.must(c.k8s.Create(h.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: historyNamespace, Name: name, Labels: labels,
 		Annotations: map[string]string{v1.AnnotationForceReplace: "true"}}}))
+	return true
+}
+
+// storageAsIs gives the pool that a message names the storage of its nodes, and reports whether that changed something.
+func (h *stretched) storageAsIs(message string) bool {
+	_, text, _ := strings.Cut(message, ".spec.storage of KafkaNodePool ")
+	name, _, _ := strings.Cut(text, " ")
+	pool, exists := h.servers[0].objects[facts.Key{Kind: "KafkaNodePool", Name: name}].object().(*v1.KafkaNodePool)
+	if !exists {
+		return false
+	}
+	pool = pool.DeepCopy()
+	for _, s := range h.servers {
+		if storage := h.storageOfNodes(s, name); storage.Type != "" {
+			pool.Spec.Storage = storage
+		}
+	}
+	h.must(h.k8s.Update(h.t.Context(), pool))
 	return true
 }
 

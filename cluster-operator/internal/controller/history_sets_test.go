@@ -61,38 +61,44 @@ func (h *history) restoreLost() {
 		}
 		pool = pool.DeepCopy()
 		for id, n := int32(0), int32(0); id < 20; id++ {
-			if h.keepsClaims(fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)) {
+			if h.keepsClaims(h.k8s.server, fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)) {
 				n++
 				pool.Spec.Replicas = max(pool.Spec.Replicas, n)
 			}
 		}
 		h.must(h.k8s.Update(h.t.Context(), pool))
-		var storage v1.Storage
-		for id := range int32(20) { // the status lists no nodes if the pool was made again while the Kafka was paused
-			pod := fmt.Sprintf("%s-%s-%d", h.name, pool.Name, id)
-			config, ok := objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
-			if !ok && !h.keepsClaims(pod) {
-				continue
-			}
-			if !ok { // its volumes tell
-				config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: pod}, Data: map[string]string{"server.config": "broken"}}
-			}
-			has := h.storageIn(config)
-			if storage.Type == "" {
-				storage = has
-				continue
-			}
-			for _, v := range has.Volumes { // some nodes may not have got, or lost, one yet
-				if !slices.ContainsFunc(storage.Volumes, func(other v1.StorageVolume) bool { return *other.ID == *v.ID }) {
-					storage.Volumes = append(storage.Volumes, v)
-				}
-			}
-		}
+		storage := h.storageOfNodes(h.k8s.server, pool.Name)
 		if storage.Type != "" {
 			pool.Spec.Storage = storage
 			h.must(h.k8s.Update(h.t.Context(), pool))
 		}
 	}
+}
+
+// storageOfNodes returns the storage that the nodes of a pool have in a Kubernetes cluster; without a type if it has none of them.
+func (h *history) storageOfNodes(s *apiServer, pool string) v1.Storage {
+	var storage v1.Storage
+	for id := range int32(20) { // the status lists no nodes if the pool was made again while the Kafka was paused
+		pod := fmt.Sprintf("%s-%s-%d", h.name, pool, id)
+		config, ok := s.objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
+		if !ok && !h.keepsClaims(s, pod) {
+			continue
+		}
+		if !ok { // its volumes tell
+			config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: pod}, Data: map[string]string{"server.config": "broken"}}
+		}
+		has := h.storageIn(s, config)
+		if storage.Type == "" {
+			storage = has
+			continue
+		}
+		for _, v := range has.Volumes { // some nodes may not have got, or lost, one yet
+			if !slices.ContainsFunc(storage.Volumes, func(other v1.StorageVolume) bool { return *other.ID == *v.ID }) {
+				storage.Volumes = append(storage.Volumes, v)
+			}
+		}
+	}
+	return storage
 }
 
 // listsNodes reports whether a StrimziPodSet of the Kafka lists nodes.
@@ -110,7 +116,7 @@ func (h *history) restorePools() {
 	for _, name := range []string{"a", "b", "c"} {
 		left := false
 		for id := range int32(20) {
-			left = left || h.keepsClaims(fmt.Sprintf("%s-%s-%d", h.name, name, id))
+			left = left || h.keepsClaims(h.k8s.server, fmt.Sprintf("%s-%s-%d", h.name, name, id))
 		}
 		if left && h.k8s.server.objects[facts.Key{Kind: "KafkaNodePool", Name: name}] == nil {
 			h.must(h.k8s.Create(h.t.Context(), h.pool(name, 0, v1.RoleBroker)))
@@ -119,8 +125,8 @@ func (h *history) restorePools() {
 }
 
 // keepsClaims reports whether a node has, or had when it was lost, volumes: those that a former node left do not count.
-func (h *history) keepsClaims(pod string) bool {
-	for _, claim := range h.claimsFor(h.k8s.server, pod) {
+func (h *history) keepsClaims(s *apiServer, pod string) bool {
+	for _, claim := range h.claimsFor(s, pod) {
 		if claim.Annotations[model.AnnotationRemoved] != "true" {
 			return true
 		}
@@ -129,9 +135,9 @@ func (h *history) keepsClaims(pod string) bool {
 }
 
 // storageIn returns the storage with the volumes that a node's ConfigMap names, or those that the node has if an accident broke that.
-func (h *history) storageIn(config *corev1.ConfigMap) v1.Storage {
+func (h *history) storageIn(s *apiServer, config *corev1.ConfigMap) v1.Storage {
 	volume := func(name string) v1.StorageVolume {
-		claim, lasts := h.k8s.server.objects[facts.Key{Kind: "PersistentVolumeClaim",
+		claim, lasts := s.objects[facts.Key{Kind: "PersistentVolumeClaim",
 			Name: name + "-" + config.Name}].object().(*corev1.PersistentVolumeClaim)
 		if !lasts {
 			return v1.StorageVolume{Type: v1.StorageEphemeral}
