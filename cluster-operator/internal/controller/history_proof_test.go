@@ -35,7 +35,7 @@ func TestRandomHistoriesOfStretchedKafkas(t *testing.T) {
 	proveHistories(t, "random histories of stretched Kafkas", 10, 2500, 40,
 		func(t *testing.T, seed int64, steps int) {
 			h := newStretched(newHistory(t, seed))
-			h.several = seed%2 == 0
+			h.several, h.jbod = seed%2 == 0, seed%3 > 0
 			h.play(steps)
 		})
 }

@@ -85,7 +85,7 @@ func (h *history) judgeKafka(s *apiServer, kafka *v1.Kafka) {
 			if removed && wanted != listed.Annotations[core.AnnotationConfigHash] {
 				continue // somebody edited it, and the operator knows no other
 			}
-			if pod != nil && h.configured[pod.GetUID()] != wanted {
+			if pod != nil && pod.GetDeletionTimestamp() == nil && h.configured[pod.GetUID()] != wanted {
 				h.failf("the Kafka is called ready, and pod %s runs with an earlier configuration", listed.Name)
 			}
 		}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -182,16 +183,31 @@ func (h *history) judgeLostNode(s *apiServer, pod string) {
 	}
 }
 
-// judgeLostNodesOf judges the nodes of a lost set that the status of their pool had and does not have any more: they left.
-func (h *history) judgeLostNodesOf(s *apiServer, had []int32, after client.Object) {
+// judgeLeft judges, after a whole pass, the nodes of lost sets that left with the accident, which needs no write of the set: set and pool
+// agree that they are no nodes. The operator then looks once what they hold, and misses a topic that is made after that. A pass that
+// refuses what users want is not a whole one.
+func (h *history) judgeLeft(missed bool) {
 	h.t.Helper()
-	pool, is := after.(*v1.KafkaNodePool)
-	if !is || h.lost[h.name+"-"+pool.Name] == nil {
+	s := h.k8s.server
+	if slices.ContainsFunc(h.kafka(h.name).Status.Conditions, func(c v1.Condition) bool { return c.Type == "Stalled" }) {
 		return
 	}
-	for _, pod := range h.namesIn(h.lost[h.name+"-"+pool.Name]) {
-		if id, _ := core.NodeID(pod); slices.Contains(had, id) && !slices.Contains(pool.Status.NodeIDs, id) {
-			h.judgeLostNode(s, pod)
+	for name, lost := range h.lost {
+		set, is := s.objects[facts.Key{Kind: "StrimziPodSet", Name: name}].object().(*core.StrimziPodSet)
+		pool, exists := s.objects[facts.Key{Kind: "KafkaNodePool", Name: strings.TrimPrefix(name, h.name+"-")}].object().(*v1.KafkaNodePool)
+		if !is || !exists || !slices.Equal(pool.Status.NodeIDs, slices.Sorted(maps.Keys(listedBy(h.t, set)))) {
+			continue
+		}
+		for _, pod := range h.namesIn(lost) {
+			if id, _ := core.NodeID(pod); slices.Contains(pool.Status.NodeIDs, id) {
+				continue
+			}
+			if !missed {
+				h.judgeLostNode(s, pod)
+			}
+			if i := slices.Index(h.namesIn(lost), pod); i >= 0 {
+				lost.Spec.Pods = slices.Delete(lost.Spec.Pods, i, i+1)
+			}
 		}
 	}
 }
@@ -202,9 +218,6 @@ func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.O
 	h.t.Helper()
 	if (key.Kind == "ConfigMap" || key.Kind == "Secret") && after == nil {
 		h.judgeLostNode(s, key.Name)
-	}
-	if had, is := present.(*v1.KafkaNodePool); is {
-		h.judgeLostNodesOf(s, had.Status.NodeIDs, after)
 	}
 	lost := h.lost[key.Name]
 	if key.Kind != "StrimziPodSet" || lost == nil {

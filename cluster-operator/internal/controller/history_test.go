@@ -88,6 +88,8 @@ type history struct {
 	hibernates bool
 	// several has the operator see several edits at once.
 	several bool
+	// jbod has pools of a stretched Kafka have several volumes, as those of others do.
+	jbod bool
 	// quiet is true while nothing happens that requires a restart of a node.
 	quiet bool
 	// caught, if set, receives the text of a broken promise and panics, so that the test does not fail.
@@ -282,6 +284,7 @@ func (h *history) reconcile(faults bool) {
 		h.fail, kill = h.rand.Intn(25), h.rand.Intn(3) == 0
 		h.once = !kill && h.rand.Intn(2) == 0
 	}
+	missed := false // a topic that was made after a look
 	for range 12 {
 		armed := h.fail >= 0
 		before, waits := h.k8s.server.version, h.brokers.afterLook != nil
@@ -289,6 +292,10 @@ func (h *history) reconcile(faults bool) {
 			reconcile.Request{NamespacedName: types.NamespacedName{Namespace: historyNamespace, Name: "my-cluster"}})
 		failed := armed && h.fail < 0
 		h.fail = -1
+		made := waits && h.brokers.afterLook == nil // a topic, which the next pass on time is the first to see
+		if missed = missed || made; missed || err == nil && !failed {
+			h.judgeLeft(missed)
+		}
 		if failed && kill {
 			h.restart()
 		}
@@ -299,7 +306,6 @@ func (h *history) reconcile(faults bool) {
 		if err != nil && !errors.As(err, &refused) {
 			h.failf("%v", err)
 		}
-		made := waits && h.brokers.afterLook == nil // a topic, which the next pass on time is the first to see
 		if before == h.k8s.server.version && !made {
 			maps.Copy(h.wishes, h.wish(h.k8s.server))
 			return
@@ -503,7 +509,7 @@ func (h *history) upgradeOperator() string {
 func (h *history) pool(name string, replicas int32, roles ...v1.ProcessRole) *v1.KafkaNodePool {
 	pool := nodePool(name, replicas, roles...)
 	pool.Namespace = historyNamespace
-	if h.rand.Intn(2) == 0 {
+	if (h.target == nil || h.jbod) && h.rand.Intn(2) == 0 {
 		pool.Spec.Storage = h.disks()
 	}
 	if h.target != nil {
