@@ -174,8 +174,12 @@ func (a *authority) warnOfKeys() (problems []Problem) {
 	return problems
 }
 
-// warnOfAnnotations reports what a user asks for on the other Secret of the CA, where nothing would happen.
+// warnOfAnnotations reports what a user asks for on the other Secret of the CA, where nothing would happen. For a CA that the user
+// supplies, nothing would happen on either of them.
 func (a *authority) warnOfAnnotations() (problems []Problem) {
+	if !a.config.Generate {
+		return nil
+	}
 	for _, wrong := range []struct {
 		secret                          *corev1.Secret
 		annotation, name, right, result string

@@ -540,6 +540,9 @@ func TestAnnotationsOnTheWrongSecretOfACA(t *testing.T) {
 			"there: remove it, and annotate Secret c-clients-ca for a new key"}))
 	g.Expect(s.last.ClusterCA).To(HaveField("Operation", None))
 	g.Expect(s.last.ClientsCA).To(HaveField("Operation", None))
+	s.in.ClusterCA.Generate, s.in.ClientsCA.Generate = false, false
+	g.Expect(s.pass(1000, s.check)).To(Succeed())
+	g.Expect(s.last.Problems).NotTo(ContainElement(HaveField("Reason", ReasonAnnotation)), "on the other one, they have no effect, either")
 }
 
 // TestMaintenanceWindows checks that the renewal of a CA waits for a window, and that changes of serving certificates do not.
