@@ -307,8 +307,8 @@ func containerWaitsFor(c corev1.ContainerStatus) string {
 		return ""
 	case w.Reason == "ErrImagePull", w.Reason == "ImagePullBackOff": // they take turns
 		return because("ImagePullBackOff", c.Image)
-	case w.Reason == "CrashLoopBackOff": // whose message has the time until the next try
-		return because(w.Reason, end(c))
+	case w.Reason == "CrashLoopBackOff", w.Reason == "CreateContainerError", w.Reason == "RunContainerError":
+		return because(w.Reason, end(c)) // the messages have the time until the next try, or the id of a container, which each try makes
 	default:
 		return because(w.Reason, w.Message)
 	}

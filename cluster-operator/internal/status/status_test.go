@@ -114,6 +114,10 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		"a Secret is missing": {container(waiting("CreateContainerConfigError", `secret "a" not found`)),
 			`CreateContainerConfigError: secret "a" not found`},
 		"it runs and is not ready yet": {container(running), ""},
+		"it can't be made": {container(waiting("CreateContainerError", `failed to generate container "1f0c2d" spec: no such file`)),
+			"CreateContainerError"},
+		"its program can't be run": {container(ended(waiting("RunContainerError", "failed to create task: 1f0c2d"), "StartError", 128)),
+			"RunContainerError: it ended with StartError"},
 	} {
 		NewWithT(t).Expect(WaitsFor(&corev1.Pod{Status: c.status})).To(Equal(c.want), name)
 	}
