@@ -72,14 +72,15 @@ func (s *standstill) without(a *availability, restarted ...NodeID) (stuck nodeSe
 
 // forbids reports whether the partition forbids a restart of the broker as long as the stuck brokers are not restarted, even when all
 // other replicas that can be in sync are. The last ones in sync count although they are in failed log directories, as they do for the
-// availability rule. As long as they have no restart, nobody leads, and no other replica can catch up.
+// availability rule. As long as they have no restart, nobody leads, and no other replica can catch up. If nobody is in sync (KIP-966), any
+// replica that the stuck brokers do not keep may be the one that leads again.
 func (x *impairment) forbids(id NodeID, stuck nodeSet) bool {
 	p := x.partition
 	if p.failed(id) {
 		return false
 	}
-	lost := func(of NodeID) bool { return stuck.has(of) && slices.Contains(p.Offline, of) }
-	led := slices.ContainsFunc(p.ISR, func(of NodeID) bool { return !lost(of) })
+	lost := func(of NodeID) bool { return stuck.has(of) && p.failed(of) }
+	led := len(p.ISR) == 0 || slices.ContainsFunc(p.ISR, func(of NodeID) bool { return !lost(of) })
 	left := 0
 	for _, other := range p.Replicas {
 		if other != id && (slices.Contains(p.ISR, other) || led && !lost(other)) {

@@ -91,7 +91,13 @@ func TestAWaitForALogDirectoryThatEndsIsNoStandstill(t *testing.T) {
 	unknown := failing("t", 1, ids(1, 2), 2)
 	unknown.MinISR = roller.Unknown[int]("DescribeConfigs timed out")
 	back := failing("u", 1, ids(1, 2), 1)
+	eligible := failing("t", 2, ids(1, 2, 3), 2) // KIP-966: nobody is in sync, and node 2 is eligible to lead
+	eligible.Partitions[0].ISR, eligible.Partitions[0].Leader = nil, -1
+	leads := failing("t", 1, ids(1, 2), 2) // all the same
+	leads.Partitions[0].ISR, leads.Partitions[0].Leader = ids(2), 2
 	for name, topics := range map[string][]roller.Topic{
+		"nobody in sync":                    {eligible, failing("u", 1, ids(1, 4), 1)},
+		"one that leads all the same":       {leads, failing("u", 1, ids(1, 4), 1)},
 		"only one has failed":               {failing("t", 1, ids(1, 2), 2)},
 		"both, in different partitions":     {failing("t", 1, ids(1, 2, 3), 2), failing("u", 1, ids(1, 2, 3), 1)},
 		"a reassignment removes it":         {moved, back},
