@@ -91,16 +91,22 @@ func (r *round) countControllers() {
 	}
 }
 
-// rememberVoters stores who votes, while there is a leader that tells it.
+// rememberVoters stores who votes, while there is a leader that tells it. Without one, no voter leaves: if a stored one is gone, others may
+// vote by now of whom nobody was told.
 func (r *round) rememberVoters() {
-	if q, known := r.s.Quorum.Get(); known && q.Leader >= 0 {
-		r.progress.Voters = nil
-		for _, v := range q.Voters {
-			r.progress.Voters = append(r.progress.Voters, v.ID)
+	q, known := r.s.Quorum.Get()
+	if !known || q.Leader < 0 {
+		if r.s.Unread == "" && slices.ContainsFunc(r.progress.Voters, func(id NodeID) bool { return r.s.Node(id) == nil }) {
+			r.progress.Voters = nil
 		}
-		slices.Sort(r.progress.Voters)
-		r.progress.Voters = slices.Compact(r.progress.Voters) // a voter may have several directories
+		return
 	}
+	r.progress.Voters = nil
+	for _, v := range q.Voters {
+		r.progress.Voters = append(r.progress.Voters, v.ID)
+	}
+	slices.Sort(r.progress.Voters)
+	r.progress.Voters = slices.Compact(r.progress.Voters) // a voter may have several directories
 }
 
 // votes reports whether a controller votes, as far as a leader has told: without one, no voter is added or removed. If none ever has, all

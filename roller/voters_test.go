@@ -1,6 +1,7 @@
 package roller_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -67,6 +68,13 @@ func TestWhoVotedLastCountsWithoutALeader(t *testing.T) {
 		sc.node(1).Hold = ""
 		sc.Expect(sc.roll()).To(Equal(ids(1)))
 		sc.Expect(sc.progress.Restarted).To(HaveKey(roller.NodeID(1)))
+	})
+	t.Run("and where one of them is gone, so that others may vote by now, all count", func(t *testing.T) {
+		sc := began(t)
+		sc.s.Nodes = slices.DeleteFunc(sc.s.Nodes, func(n roller.Node) bool { return n.ID == 1 || n.ID == 2 })
+		outdated(sc, 4)
+		lost(sc, true, 3)
+		sc.Expect(sc.roll()).To(BeEmpty(), "4 and 5 are ready, and may be most voters")
 	})
 	t.Run("and where they are not known, all count", func(t *testing.T) {
 		sc := began(t)
