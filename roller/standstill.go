@@ -16,24 +16,30 @@ type impairment struct {
 // availability rule allows brings back what any of them needs.
 type standstill struct {
 	impaired []impairment
-	stuck    nodeSet
-	count    int
+	// hosted are the impaired partitions of which a broker has a replica.
+	hosted map[NodeID][]impairment
+	stuck  nodeSet
+	count  int
 	// all are the brokers with replicas of impaired partitions.
 	all nodeSet
+	// helps remembers of a broker whether its restart lets others go.
+	helps map[NodeID]bool
 }
 
 // newStandstill finds the brokers in a standstill. A partition that is being reassigned keeps nobody in it: its end may bring what is
 // missing.
 func newStandstill(a *availability) *standstill {
-	s := &standstill{all: a.set(nil)}
+	s := &standstill{all: a.set(nil), hosted: map[NodeID][]impairment{}, helps: map[NodeID]bool{}}
 	for t := range a.topics {
 		minISR, known := a.topics[t].MinISR.Get()
 		for p := range a.topics[t].Partitions {
 			x := &a.topics[t].Partitions[p]
 			if known && len(x.Offline) > 0 && len(x.Adding)+len(x.Removing) == 0 {
-				s.impaired = append(s.impaired, impairment{a.topics[t].Name, x, outcome{replicas: x.Replicas}.required(minISR)})
+				next := impairment{a.topics[t].Name, x, outcome{replicas: x.Replicas}.required(minISR)}
+				s.impaired = append(s.impaired, next)
 				for _, id := range x.Replicas {
 					s.all.add(id)
+					s.hosted[id] = append(s.hosted[id], next)
 				}
 			}
 		}
@@ -92,8 +98,8 @@ func (x *impairment) forbids(id NodeID, stuck nodeSet) bool {
 
 // keeping returns the partitions that keep a broker in the standstill.
 func (s *standstill) keeping(id NodeID) (partitions []impairment) {
-	for _, x := range s.impaired {
-		if slices.Contains(x.partition.Replicas, id) && x.forbids(id, s.stuck) {
+	for _, x := range s.hosted[id] {
+		if x.forbids(id, s.stuck) {
 			partitions = append(partitions, x)
 		}
 	}
@@ -102,8 +108,8 @@ func (s *standstill) keeping(id NodeID) (partitions []impairment) {
 
 // waitsFor returns the brokers whose restart a broker waits for, of those that are stuck.
 func (s *standstill) waitsFor(id NodeID, stuck nodeSet) (ids []NodeID) {
-	for _, x := range s.impaired {
-		if !slices.Contains(x.partition.Replicas, id) || !x.forbids(id, stuck) {
+	for _, x := range s.hosted[id] {
+		if !x.forbids(id, stuck) {
 			continue
 		}
 		for _, other := range x.partition.Offline {
@@ -116,16 +122,29 @@ func (s *standstill) waitsFor(id NodeID, stuck nodeSet) (ids []NodeID) {
 }
 
 // awaited returns the brokers of the standstill whose restart a broker waits for, directly or because these wait for others.
-func (s *standstill) awaited(id NodeID) (all []NodeID) {
+func (s *standstill) awaited(a *availability, id NodeID) (all []NodeID) {
+	found := a.set(nil)
 	for next := []NodeID{id}; len(next) > 0; next = next[1:] {
 		for _, other := range s.waitsFor(next[0], s.stuck) {
-			if !slices.Contains(all, other) {
+			if !found.has(other) {
+				found.add(other)
 				all, next = append(all, other), append(next, other)
 			}
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// letsGo reports whether the restart of a broker in the standstill lets others go.
+func (s *standstill) letsGo(a *availability, id NodeID) bool {
+	helps, known := s.helps[id]
+	if !known {
+		_, count := s.without(a, id)
+		helps = count < s.count-1
+		s.helps[id] = helps
+	}
+	return helps
 }
 
 // standsStill explains to users that a broker waits for brokers which wait for one another, and which pod to delete; empty if it does not.
@@ -137,10 +156,9 @@ func (r *round) standsStill(id NodeID) string {
 	}
 	var pod *Node
 	var stake []impairment
-	helps, all := false, s.awaited(id)
+	helps, all := false, s.awaited(r.avail, id)
 	for _, other := range all {
-		_, count := s.without(r.avail, other)
-		n, lets, keeping := r.s.Node(other), count < s.count-1, s.keeping(other)
+		n, lets, keeping := r.s.Node(other), s.letsGo(r.avail, other), s.keeping(other)
 		if n != nil && (pod == nil || lets && !helps || lets == helps && len(keeping) < len(stake)) {
 			pod, helps, stake = n, lets, keeping
 		}
