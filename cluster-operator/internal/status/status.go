@@ -326,12 +326,12 @@ func end(c corev1.ContainerStatus) string {
 	}
 }
 
-// because adds details to a reason, if there are any.
-func because(reason, details string) string {
+// because adds details to what a pod waits for, if there are any.
+func because(waits, details string) string {
 	if details == "" {
-		return reason
+		return waits
 	}
-	return reason + ": " + details
+	return waits + ": " + details
 }
 
 // SetWaitsFor returns why the pods of a StrimziPodSet are not made, "" if they are or its controller does not say so.
