@@ -108,11 +108,11 @@ func (r *Reconciler) lastingConflictAtHome(kafka types.NamespacedName, err error
 
 // afterConflict reports whether a pass that met a conflict is to be repeated at once; else it returns the error to report.
 func (p *pass) afterConflict(err error) (repeat bool, report error) {
-	if p.metElsewhere {
-		return true, nil // that Kubernetes cluster is left out if conflicts last there
-	}
 	if !isStale(err) {
 		return false, err
+	}
+	if p.metElsewhere {
+		return true, nil // that Kubernetes cluster is left out if conflicts last there
 	}
 	err = p.lastingConflictAtHome(client.ObjectKeyFromObject(p.kafka), err) // nil if the cache is just behind: nothing is wrong
 	return err == nil, err
