@@ -31,7 +31,7 @@ type round struct {
 	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
 	losses *losses
 	ring   []*Assessment
-	// standstill is examined once a broker lacks replicas; nil before.
+	// standstill is what examine found; nil before.
 	standstill *standstill
 	// batch maps a broker to the number of its batch in the current plan. made is that plan if this round made it, else nil. due means that
 	// a new plan is made once no broker is away.

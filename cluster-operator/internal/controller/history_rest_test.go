@@ -194,7 +194,7 @@ func (h *stretched) remedy() bool {
 	return true
 }
 
-// storageAsIs gives the pool that a message names the storage of its nodes, and reports whether that changed something.
+// storageAsIs gives the pool that a message names the storage of its nodes, and reports whether there is such a pool.
 func (h *stretched) storageAsIs(message string) bool {
 	_, text, _ := strings.Cut(message, ".spec.storage of KafkaNodePool ")
 	name, _, _ := strings.Cut(text, " ")
