@@ -76,6 +76,7 @@ func (s scene) make(t *testing.T, o topicOfStrimzi) {
 		Configs: map[string]*string{"retention.ms": &retention}}}, false)
 	s.Expect(err).NotTo(HaveOccurred())
 	s.Expect(created[o.topic].Err).NotTo(HaveOccurred())
+	s.Eventually(func() map[string]topicState { return s.inKafka(t) }).Should(HaveKey(o.topic)) // a broker knows it a moment later
 	s.Expect(s.admin.Create(t.Context(), kt)).To(Succeed())
 	s.status(t, kt, condition)
 }
