@@ -140,6 +140,7 @@ func TestHistoriesFindPlantedFaults(t *testing.T) {
 		"copies seem to be originals":                {3, func(h *history) { h.r.Cache = withoutMarks{h.r.Cache} }},
 		"it is not seen what pods were made from":    {16, func(h *history) { h.r.Cache = forgetful{h.r.Cache, h} }},
 		"nodes seem to run with their configuration": {89, func(h *history) { h.r.Cache = credulous{h.r.Cache, h} }},
+		"nodes leave no objects with set and pool":   {84, func(h *history) { h.r.Cache = withoutLost{h.r.Cache, h} }},
 		"pods are not seen":                          {3, func(h *history) { h.r.Cache = withoutPods{h.r.Cache} }},
 		"former brokers are not put on hold":         {33, func(h *history) { h.r.Live = withoutHolds(h) }},
 		"a new key of the clients CA seems wanted":   {1, func(h *history) { h.r.Cache = insistent{h.r.Cache} }},

@@ -1,13 +1,16 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -184,22 +187,23 @@ func (h *history) judgeLostNode(s *apiServer, pod string) {
 }
 
 // judgeLeft judges, after a whole pass, the nodes of lost sets that left with the accident, which needs no write of the set: set and pool
-// agree that they are no nodes. The operator then looks once what they hold, and misses a topic that is made after that. A pass that
-// refuses what users want is not a whole one.
+// agree that they are no nodes, or neither exists. The operator then looks once what they hold, and misses a topic that is made after that.
+// A pass that refuses what users want, or is paused, is not a whole one.
 func (h *history) judgeLeft(missed bool) {
 	h.t.Helper()
 	s := h.k8s.server
-	if slices.ContainsFunc(h.kafka(h.name).Status.Conditions, func(c v1.Condition) bool { return c.Type == "Stalled" }) {
+	partial := func(c v1.Condition) bool { return c.Type == "Stalled" || c.Type == v1.ConditionReconciliationPaused }
+	if slices.ContainsFunc(h.kafka(h.name).Status.Conditions, partial) {
 		return
 	}
 	for name, lost := range h.lost {
 		set, is := s.objects[facts.Key{Kind: "StrimziPodSet", Name: name}].object().(*core.StrimziPodSet)
 		pool, exists := s.objects[facts.Key{Kind: "KafkaNodePool", Name: strings.TrimPrefix(name, h.name+"-")}].object().(*v1.KafkaNodePool)
-		if !is || !exists || !slices.Equal(pool.Status.NodeIDs, slices.Sorted(maps.Keys(listedBy(h.t, set)))) {
+		if is != exists || is && !slices.Equal(pool.Status.NodeIDs, slices.Sorted(maps.Keys(listedBy(h.t, set)))) {
 			continue
 		}
 		for _, pod := range h.namesIn(lost) {
-			if id, _ := core.NodeID(pod); slices.Contains(pool.Status.NodeIDs, id) {
+			if id, _ := core.NodeID(pod); exists && slices.Contains(pool.Status.NodeIDs, id) {
 				continue
 			}
 			if !missed {
@@ -251,4 +255,38 @@ func (h *history) judgeLost(s *apiServer, key facts.Key, present, after client.O
 			h.failf("node %d becomes a voter when the set of the others was lost", id)
 		}
 	}
+}
+
+// withoutLost is a cache in which the nodes of a set that was deleted together with its pool left no objects.
+type withoutLost struct {
+	client.Reader
+	h *history
+}
+
+func (w withoutLost) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := w.Reader.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(item runtime.Object) bool {
+		o, is := item.(client.Object)
+		return is && w.leftBy(o.GetName())
+	})
+	return meta.SetList(list, items)
+}
+
+// leftBy reports whether an object is of a node whose set and pool are both gone.
+func (w withoutLost) leftBy(object string) bool {
+	objects := w.h.k8s.server.objects
+	for set, lost := range w.h.lost {
+		gone := objects[facts.Key{Kind: "StrimziPodSet", Name: set}] == nil &&
+			objects[facts.Key{Kind: "KafkaNodePool", Name: strings.TrimPrefix(set, w.h.name+"-")}] == nil
+		if gone && slices.ContainsFunc(w.h.namesIn(lost), func(pod string) bool { return strings.HasSuffix(object, pod) }) {
+			return true
+		}
+	}
+	return false
 }
