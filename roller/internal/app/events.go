@@ -64,7 +64,7 @@ func eventAction(o actuate.Outcome) string {
 	return eventRestart
 }
 
-// announcer records an Event for each action, and for each node that is newly blocked by something other than its turn.
+// announcer records an Event for each action, and for each node that is newly blocked by something other than its turn or the roll itself.
 type announcer struct {
 	events    recorder
 	namespace string
@@ -90,7 +90,7 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 	blocked := map[roller.NodeID]roller.Rule{}
 	for _, n := range d.Nodes {
 		b, is := engine.Obstacle(n)
-		if !is {
+		if !is || passes(d, b) {
 			continue
 		}
 		blocked[n.Node] = b.Rule
@@ -103,6 +103,16 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 		}
 	}
 	a.blocked = blocked
+}
+
+// passes reports whether a block is likely to end with the roll that is in progress: each restart costs the others a voter or a replica in
+// sync for a while.
+func passes(d roller.Decision, b roller.Block) bool {
+	switch b.Rule {
+	case roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss, roller.RuleUnknown:
+		return d.Phase == roller.PhaseRolling || d.Phase == roller.PhaseWaiting
+	}
+	return false
 }
 
 // pod returns a node's pod, for Events.

@@ -138,6 +138,22 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 		"Replacement waits (Unknown): its pod should have ended"}}))
 }
 
+func TestABlockThatPassesWithTheRollIsNotTold(t *testing.T) {
+	g := NewWithT(t)
+	a, r, s := announce()
+	look := func(phase roller.Phase, rule roller.Rule) []event {
+		a.ReportLook(s, roller.Decision{Phase: phase, Nodes: []roller.Assessment{
+			{Node: 1, Need: roller.NeedRestart, Blocks: []roller.Block{{Rule: rule, Why: "why"}}}}}, nil)
+		return r.taken()
+	}
+	for _, rule := range []roller.Rule{roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss, roller.RuleUnknown} {
+		g.Expect(look(roller.PhaseRolling, rule)).To(BeEmpty(), "another node restarts")
+		g.Expect(look(roller.PhaseWaiting, rule)).To(BeEmpty(), "another node waits for time")
+		g.Expect(look(roller.PhaseBlocked, rule)).To(HaveLen(1), "the roll is over, and the block is still there")
+	}
+	g.Expect(look(roller.PhaseRolling, roller.RuleHold)).To(HaveLen(1), "a hold has nothing to do with the roll")
+}
+
 // Users count restarts by the action of their Events.
 func TestTheActionOfAnEvent(t *testing.T) {
 	g := NewWithT(t)
