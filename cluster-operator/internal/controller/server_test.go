@@ -407,7 +407,8 @@ func TestANewerOperatorRestartsNothing(t *testing.T) {
 	w.Expect(w.pods("pool")).To(Equal(before))
 	k := &v1.Kafka{}
 	w.get(k, "my-cluster")
-	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "UpdatesPending"), HaveField("Status", "True"))))
+	w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "UpdatesPending"), HaveField("Status", "True"),
+		HaveField("Message", ContainSubstring(`annotate the Kafka with kafka-operators.io/apply-updates: "true"`)))))
 
 	// A change by the user also applies the pending update.
 	k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}

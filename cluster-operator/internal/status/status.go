@@ -144,13 +144,14 @@ func updatesPending(in Input) []v1.Condition {
 	if len(in.Pending) == 0 {
 		return nil
 	}
-	until := ""
+	const sets = "the StrimziPodSets with " + core.AnnotationManualRollingUpdate + `: "true"`
+	then := "; to apply that, annotate the Kafka with " + v1.AnnotationApplyUpdates + `: "true" (as after each later upgrade), or ` + sets +
+		" (this time)"
 	if in.PendingUntil != "" {
-		until = ", and will: " + in.PendingUntil
+		then = ", and will: " + in.PendingUntil + "; to apply that now, annotate " + sets
 	}
-	return []v1.Condition{{Type: v1.ConditionUpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded", Message: fmt.Sprintf(
-		"this version of the operator would change %s%s; to apply that now, annotate the StrimziPodSets with "+
-			"strimzi.io/manual-rolling-update: \"true\"", strings.Join(in.Pending, ", "), until)}}
+	return []v1.Condition{{Type: v1.ConditionUpdatesPending, Status: v1.ConditionTrue, Reason: "OperatorUpgraded",
+		Message: "this version of the operator would change " + strings.Join(in.Pending, ", ") + then}}
 }
 
 func warnings(problems []Problem) (conditions []v1.Condition) {
