@@ -28,7 +28,7 @@ func (p *pass) authorities(ctx context.Context) (err error) {
 		p.refused = append(p.refused, p.refusedCertificates(unusable))
 	}
 	p.input.Certificates.PodAnnotations = p.podAnnotations(p.plan)
-	p.status.ClusterCA = string(p.plan.ClusterCA.TrustPEM)
+	p.status.ClusterCA, p.status.KeyReplacement = string(p.plan.ClusterCA.TrustPEM), p.plan.ClusterCA.Phase
 	if err := p.serve(p.plan.Listeners); err != nil {
 		return err
 	}

@@ -38,6 +38,12 @@ func TestTheStatusHasTheCAsOfAllNodes(t *testing.T) {
 			w.edit(func(k *v1.Kafka) { k.Spec.Kafka.Version = version })
 			w.reconcile()
 			w.Expect(trusted()).NotTo(Equal(before))
+			if version == "" {
+				k := &v1.Kafka{}
+				w.get(k, "my-cluster")
+				w.Expect(k.Status.Conditions).To(ContainElement(And(HaveField("Type", "Ready"), HaveField("Message",
+					ContainSubstring("the key of the cluster CA is being replaced: first restart, to trust the new key")))))
+			}
 			node := &corev1.Secret{}
 			w.get(node, "my-cluster-pool-0")
 			roots := x509.NewCertPool()

@@ -9,6 +9,7 @@ import (
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/pki"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
 
@@ -52,6 +53,11 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 		"it gets another node": {func(in *Input) { in.Topology.Pools[0].Nodes = append(in.Topology.Pools[0].Nodes, topology.Node{ID: 3}) }, nil,
 			[]string{"Ready=False Creating: KafkaNodePool is being deployed: 2 of 3 nodes are ready"},
 			"Ready=False Creating: Kafka cluster is being deployed: 3 of 4 nodes are ready"},
+		"a key is being replaced": {func(in *Input) { in.Changed, in.KeyReplacement = map[string]bool{"c-a": true}, pki.Switching }, nil,
+			[]string{"Ready=False Updating: 2 of 2 nodes are up to date, 2 are ready; the key of the cluster CA is being replaced: " +
+				"second restart, to use the new key"},
+			"Ready=False Updating: 3 of 3 nodes are up to date, 3 are ready; the key of the cluster CA is being replaced: " +
+				"second restart, to use the new key"},
 		"this pass changed it": {func(in *Input) { in.Changed = map[string]bool{"c-a": true} }, nil,
 			[]string{"Ready=False Updating: 2 of 2 nodes are up to date, 2 are ready"},
 			"Ready=False Updating: 3 of 3 nodes are up to date, 3 are ready"},

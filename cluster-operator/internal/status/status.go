@@ -54,6 +54,8 @@ type Input struct {
 	Waiting []Wait
 	// Unconfigured names the pool of each node whose pod is up to date, but does not run with its configuration yet.
 	Unconfigured []string
+	// KeyReplacement is the phase of the replacement of the cluster CA's key; empty if the pass ended before that was known.
+	KeyReplacement pki.Phase
 	// Unreachable are the reasons why clients can't use listeners yet.
 	Unreachable []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
@@ -235,11 +237,18 @@ func (in Input) nodes(what, pool string) v1.Condition {
 	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
 		return notReady(v1.ReasonCreating, fmt.Sprintf("%s is being deployed: %d of %d nodes are ready%s", what, ready, nodes, why))
 	case current < nodes || changing:
-		return notReady("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s", current, nodes, ready, why))
+		return notReady("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s%s", current, nodes, ready, rounds[in.KeyReplacement],
+			why))
 	case ready < nodes:
 		return notReady("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, why))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
+}
+
+// rounds are the restarts of all nodes for a new key of the cluster CA: docs/decisions/ca-replacement.md.
+var rounds = map[pki.Phase]string{
+	pki.Distributing: "; the key of the cluster CA is being replaced: first restart, to trust the new key",
+	pki.Switching:    "; the key of the cluster CA is being replaced: second restart, to use the new key",
 }
 
 // unconfigured returns how many nodes of a pool, or of all pools together if none is named, do not run with their configuration yet.
