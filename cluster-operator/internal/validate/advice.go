@@ -8,7 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // internalTopics are the default replication factors of Kafka's internal topics.
@@ -57,6 +60,23 @@ func (f *findings) advice() {
 	f.racks()
 	f.inSync()
 	f.replication()
+	f.heapsInMemory()
+}
+
+// heapsInMemory warns of heaps that do not fit into the memory that Kubernetes allows the container. Java starts nevertheless, and is killed
+// once it uses the heap.
+func (f *findings) heapsInMemory() {
+	for _, p := range f.Pools {
+		options := or(p.Spec.JvmOptions, or(f.cluster().JvmOptions, v1.JvmOptions{}))
+		resources := or(p.Spec.Resources, or(f.cluster().Resources, corev1.ResourceRequirements{}))
+		limit, limited := resources.Limits[corev1.ResourceMemory]
+		if !limited || options.Xmx == "" || model.HeapSize(options.Xmx) < limit.Value() {
+			continue
+		}
+		f.warn("HeapTooLarge", v1.ReasonInvalidConfiguration, "-Xmx %s leaves nothing of the memory limit %s of the nodes of KafkaNodePool %s: "+
+			"Kubernetes kills them when they use the heap (OOMKilled). Make -Xmx in jvmOptions smaller, half of the limit or less, or the limit in "+
+			"resources larger.", options.Xmx, limit.String(), p.Name)
+	}
 }
 
 // inSync warns of a number of replicas in sync that partitions have only while all brokers run: Kafka wants no more of them than there are

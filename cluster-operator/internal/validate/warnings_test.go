@@ -60,6 +60,11 @@ pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "Ka
 			code: "InSyncTooHigh", reason: "KafkaMinInsyncReplicas",
 			message: "min.insync.replicas is 3, and topics have 3 replicas by default (default.replication.factor): while a broker restarts, " +
 				"Kafka refuses records with acks=all. You should set it to less than the number of replicas in .spec.kafka.config."},
+		{name: "heap as large as the memory", changes: `
+kafka: {spec: {kafka: {jvmOptions: {-Xmx: 2g}}}}
+pools: {broker: {spec: {resources: {limits: {memory: 2Gi}}}}}`, code: "HeapTooLarge", reason: "InvalidConfigurationException",
+			message: "-Xmx 2g leaves nothing of the memory limit 2Gi of the nodes of KafkaNodePool broker: Kubernetes kills them when they use the " +
+				"heap (OOMKilled). Make -Xmx in jvmOptions smaller, half of the limit or less, or the limit in resources larger."},
 		{name: "misspelled key", changes: `kafka: {spec: {kafka: {config: {log.retention.hourss: 2}}}}`,
 			code: "ConfigMisspelled", reason: "InvalidConfigurationException",
 			message: `Configuration option "log.retention.hourss" is not one of Kafka's brokers, which ignore it: did you mean ` +
