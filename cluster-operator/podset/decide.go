@@ -112,7 +112,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 	case pod == nil:
 		d.Create = append(d.Create, newPod(set, desired))
 		return
-	case owns(set, pod) && pod.DeletionTimestamp != nil:
+	case pod.DeletionTimestamp != nil: // also if it is another's, such as that of a deleted StrimziPodSet of the same name
 		d.await(pod, now)
 		return
 	case owns(set, pod) && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded):
@@ -124,9 +124,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 		d.Problems = append(d.Problems, foreign(set, pod))
 		return
 	default:
-		if pod.DeletionTimestamp == nil { // counted once it is the set's
-			d.Adopt = append(d.Adopt, pod)
-		}
+		d.Adopt = append(d.Adopt, pod) // counted once it is the set's
 		return
 	}
 	if core.IsReady(pod) {
