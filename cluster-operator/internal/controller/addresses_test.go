@@ -266,3 +266,23 @@ func TestAKafkaWithAListenerThatIsNeverServedIsNotReady(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.ready().Status).To(Equal("True"))
 }
+
+// A running node does not wait for a load balancer: what it waits for, such as its restart, is another matter.
+func TestARunningNodeIsNotSaidToWaitForALoadBalancer(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners,
+			v1.Listener{Name: "in", Port: 9096, Type: v1.ListenerInternal},
+			v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
+	})
+	w.reconcile()
+	w.Expect(w.config("my-cluster-pool-0")).To(And(ContainSubstring("IN-9096"), Not(ContainSubstring("OUT-9095"))))
+	w.Expect(w.ready()).To(And(HaveField("Reason", "Updating"), HaveField("Message", Not(ContainSubstring("load balancer")))))
+	w.start("pool")
+	w.reconcile()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "ListenerNotReady"), HaveField("Message", ContainSubstring("load balancer"))))
+}

@@ -48,9 +48,12 @@ func (p *pass) nodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	known := p.known()
 	for _, node := range p.input.Topology.Nodes() {
 		why, delayed := p.input.Endpoints.Delayed[node.ID]
-		if delayed && !slices.ContainsFunc(p.remembered, func(n topology.Node) bool { return n.ID == node.ID }) {
+		runs := slices.ContainsFunc(known, func(n topology.Node) bool { return n.ID == node.ID })
+		// One that runs gets its new listener later, and waits for it only if it is kept as it is.
+		if delayed && (!runs || p.input.Endpoints.Keep[node.ID]) {
 			p.log.Info("Delaying the start of a node", "node", node.ID, "waitsFor", why)
 			p.waits(node.Pool, "node %d (%s)", node.ID, why)
 		}
