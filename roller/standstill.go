@@ -1,6 +1,7 @@
 package roller
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -148,33 +149,56 @@ func (s *standstill) letsGo(a *availability, id NodeID) bool {
 }
 
 // standsStill explains to users that a broker waits for brokers which wait for one another, and which pod to delete; empty if it does not.
-// Of those whose restart lets others go, it names the one with the fewest partitions at stake.
+// It names no pod that a user put on hold, or that nobody is known to recreate.
 func (r *round) standsStill(id NodeID) string {
 	s := r.examine()
 	if !s.stuck.has(id) {
 		return ""
 	}
-	var pod *Node
-	var stake []impairment
-	helps, all := false, s.awaited(r.avail, id)
-	for _, other := range all {
-		n, lets, keeping := r.s.Node(other), s.letsGo(r.avail, other), s.keeping(other)
-		if n != nil && (pod == nil || lets && !helps || lets == helps && len(keeping) < len(stake)) {
-			pod, helps, stake = n, lets, keeping
-		}
-	}
+	all := s.awaited(r.avail, id)
+	pod := r.fewestAtStake(all)
 	if pod == nil {
 		return ""
+	}
+	stake := s.keeping(pod.ID)
+	text := fmt.Sprintf("; %s wait for one another, and while any of them restarts, partitions have too few replicas in sync (the fewest "+
+		"without node %d: %s, such as %s-%d): ", list(all), pod.ID, amount(len(stake), "partition"), stake[0].topic, stake[0].partition.Index)
+	if why := pod.kept(); why != "" {
+		return text + fmt.Sprintf("reassign these partitions to other brokers, or settle what forbids to delete the pod of node %d: %s", pod.ID,
+			why)
 	}
 	place := ""
 	if pod.Place != "" {
 		place = " in Kubernetes cluster " + pod.Place
 	}
-	return fmt.Sprintf("; %s wait for one another, and while any of them restarts, partitions have too few replicas in sync (the fewest "+
-		"without node %d: %s, such as %s-%d): once its disks work again, delete its pod yourself (kubectl delete pod %s%s), or reassign "+
-		"these partitions to other brokers", list(all), pod.ID, amount(len(stake), "partition"), stake[0].topic, stake[0].partition.Index,
-		pod.Name, place)
+	return text + fmt.Sprintf("once its disks work again, delete its pod yourself (kubectl delete pod %s%s), or reassign these partitions to "+
+		"other brokers", pod.Name, place)
 }
+
+// fewestAtStake returns which of the brokers of the standstill a user should delete: of those whose restart lets others go, the one with
+// the fewest partitions at stake that may be deleted.
+func (r *round) fewestAtStake(all []NodeID) *Node {
+	rank := func(n *Node) []int {
+		worse := []int{1, 1, len(r.standstill.keeping(n.ID))}
+		if r.standstill.letsGo(r.avail, n.ID) {
+			worse[0] = 0
+		}
+		if n.kept() == "" {
+			worse[1] = 0
+		}
+		return worse
+	}
+	var best *Node
+	for _, id := range all {
+		if n := r.s.Node(id); n != nil && (best == nil || slices.Compare(rank(n), rank(best)) < 0) {
+			best = n
+		}
+	}
+	return best
+}
+
+// kept explains why nobody should delete the node's pod; empty if a user may.
+func (n *Node) kept() string { return cmp.Or(n.Hold, n.Foreign) }
 
 // examine returns the standstill of the round.
 func (r *round) examine() *standstill {

@@ -3,6 +3,7 @@ package roller_test
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -63,6 +64,44 @@ func TestBrokersThatWaitForOneAnothersLogDirectories(t *testing.T) {
 			sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
 			sc.Expect(sc.restarts).To(HaveLen(2))
 		})
+	}
+}
+
+// Whoever put a node on hold does not expect that its pod is deleted, and one that nobody recreates would be lost.
+func TestNobodyIsToldToDeleteAPodThatIsKept(t *testing.T) {
+	two := []roller.Topic{failing("t", 2, ids(1, 2, 3), 2), failing("u", 2, ids(1, 2, 3), 2), failing("v", 2, ids(1, 2, 3), 1)}
+	three := []roller.Topic{failing("t", 1, ids(1, 2), 2), failing("u", 1, ids(2, 1), 1), failing("v", 1, ids(2, 3), 3),
+		failing("w", 1, ids(3, 2), 2)}
+	hold := func(n *roller.Node) { n.Hold = "ann looks into it" }
+	keeps := map[string]func(*roller.Node){"on hold": hold, "of no owner": func(n *roller.Node) { n.Foreign = "nobody owns it" }}
+	for name, c := range map[string]struct {
+		topics []roller.Topic
+		kept   []roller.NodeID
+		says   string // of node 1
+	}{
+		"another one": {two, ids(2), "(the fewest without node 1: 2 partitions, such as t-0): once its disks work again, delete its pod " +
+			"yourself (kubectl delete pod my-cluster-kafka-1), or reassign these partitions to other brokers"},
+		"all": {two, ids(1, 2), "(the fewest without node 2: 1 partition, such as v-0): reassign these partitions to other brokers, or " +
+			"settle what forbids to delete the pod of node 2: WHY"},
+		"the only one that lets others go": {three, ids(2), "(the fewest without node 2: 2 partitions, such as u-0): reassign these " +
+			"partitions to other brokers, or settle what forbids to delete the pod of node 2: WHY"},
+	} {
+		for kind, keep := range keeps {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				sc := newScene(t).with(broker, 1, 2, 3).topics(c.topics...)
+				why := ""
+				for _, id := range c.kept {
+					keep(sc.node(id))
+					why = sc.node(id).Hold + sc.node(id).Foreign
+				}
+				sc.step()
+				text := sc.of(1).Blocks[len(sc.of(1).Blocks)-1].Why
+				sc.Expect(text).To(ContainSubstring(strings.ReplaceAll(c.says, "WHY", why)))
+				for _, id := range c.kept {
+					sc.Expect(text).NotTo(ContainSubstring("kubectl delete pod " + sc.node(id).Name))
+				}
+			})
+		}
 	}
 }
 

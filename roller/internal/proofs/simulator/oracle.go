@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kafka-operators/kafka-operators/roller"
@@ -157,6 +158,7 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 		o.remember(&seen.Nodes[i])
 	}
 	o.done(d)
+	o.advises(d)
 	var chosen []*node
 	var restarts []roller.Action
 	for _, a := range d.Actions {
@@ -182,6 +184,30 @@ func (o *oracle) judge(seen *roller.Snapshot, complete bool, d roller.Decision) 
 			o.fail("order: node %d goes before node %d", chosen[i-1].ID, chosen[i].ID)
 		}
 	}
+}
+
+// advises fails if a user is told to delete a pod that somebody put on hold, or that nobody would make anew.
+func (o *oracle) advises(d roller.Decision) {
+	for _, a := range d.Nodes {
+		for _, b := range a.Blocks {
+			if n := o.seen.Node(podToDelete(b.Why)); n != nil && (n.Hold != "" || n.Foreign != "") {
+				o.fail("standstill: a user is to delete the pod of node %d, which is kept: %s", n.ID, n.Hold+n.Foreign)
+			}
+		}
+	}
+}
+
+// podToDelete returns the node whose pod a message tells users to delete; negative if it does not.
+func podToDelete(message string) roller.NodeID {
+	_, name, told := strings.Cut(message, "(kubectl delete pod kafka-")
+	if !told {
+		return -1
+	}
+	var id roller.NodeID
+	if _, err := fmt.Sscanf(name, "%d", &id); err != nil {
+		return -1
+	}
+	return id
 }
 
 // done fails if the roller finishes while a fact is unknown (docs/decisions/facts-of-a-restart.md).

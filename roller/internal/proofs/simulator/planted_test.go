@@ -171,6 +171,16 @@ var planted = []struct {
 			}
 		}
 	})},
+	{"a user is to delete a pod that another one holds", []string{"standstill"}, func(s *roller.Snapshot, p roller.Progress,
+		policy roller.Policy) roller.Decision {
+		d, other := roller.Step(s, p, policy), *s
+		other.Nodes = slices.Clone(s.Nodes)
+		for i := range other.Nodes {
+			other.Nodes[i].Hold = ""
+		}
+		d.Nodes = roller.Step(&other, p, policy).Nodes // only its messages are those of a roller that knows no hold
+		return d
+	}},
 	{"a broker that is restarted leads again", []string{"leaders: they are elected"}, with(nil, func(d *roller.Decision) {
 		if len(d.Actions) > 0 && d.Actions[0].Kind == roller.ActionRestart {
 			again := roller.Action{Kind: roller.ActionElectLeaders, Node: d.Actions[0].Node, Partitions: map[string][]int32{"t": {0}}}
@@ -543,6 +553,7 @@ var firsts = map[string]uint64{
 	"a broker that hangs leads again":                                  900,
 	"a failed log directory is in sync":                                1920,
 	"nobody tells that failed log directories wait for one another":    200,
+	"a user is to delete a pod that another one holds":                 1105,
 	"every controller votes":                                           490,
 	"whoever answers anywhere shows that the roller reaches everybody": 800,
 	"whoever refuses the roller or is not ready has no hidden topics":  690,

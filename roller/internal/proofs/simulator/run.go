@@ -398,18 +398,16 @@ func (r *run) finish() {
 func (r *run) heeds() {
 	for _, a := range r.last.Nodes {
 		for _, b := range a.Blocks {
-			_, command, told := strings.Cut(b.Why, "(kubectl delete pod kafka-")
-			if !told {
+			id := podToDelete(b.Why)
+			if id < 0 {
 				continue
 			}
-			var id int
-			_, _ = fmt.Sscan(strings.FieldsFunc(command, func(c rune) bool { return c < '0' || c > '9' })[0], &id)
-			n, t := r.w.byID[roller.NodeID(id)], r.oracle.truth()
+			n, t := r.w.byID[id], r.oracle.truth()
 			if KeepsData(t.topics, n.ID, t.down) == "" && r.failure == "" {
 				r.failure = fmt.Sprintf("standstill: a user is to delete the pod of node %d, which the roller may restart", id)
 			}
 			if n.pod == podReady {
-				r.evicts(Step{Node: id})
+				r.evicts(Step{Node: int(id)})
 			}
 			return
 		}
