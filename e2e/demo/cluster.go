@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,8 +165,10 @@ func (o *onNodes) up(ctx context.Context, archives []string) error {
 // start starts that many Kubernetes clusters with the images, and connects to the first one.
 func (o *onNodes) start(ctx context.Context, clusters int, archives []string) error {
 	cmd := exec.CommandContext(ctx, o.nodes, "up", "-clusters", strconv.Itoa(clusters))
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), io.Discard, o.tell
+	var progress bytes.Buffer // for users only if it fails
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = o.root, o.environment(), &progress, o.tell
 	if err := cmd.Run(); err != nil {
+		_, _ = progress.WriteTo(o.tell)
 		return fmt.Errorf("nodes up: %w", err)
 	}
 	for _, archive := range archives {

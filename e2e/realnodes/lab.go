@@ -29,7 +29,7 @@ type Options struct {
 	Audit bool
 	// Images are archives that every node imports before Start returns.
 	Images []string
-	// StartTimeout is the timeout of Start, without building the programs; 0 means 3 minutes: machines that run tests are busy.
+	// StartTimeout is the timeout of Start, without building the programs; 0 means 6 minutes: machines that run tests are busy.
 	StartTimeout time.Duration
 	// Log, if set, receives the progress of the package.
 	Log io.Writer
@@ -84,7 +84,7 @@ func withDefaults(o Options) Options {
 		o.NodeGrace = 20 * time.Second
 	}
 	if o.StartTimeout == 0 {
-		o.StartTimeout = 3 * time.Minute
+		o.StartTimeout = 6 * time.Minute
 	}
 	if o.Log == nil {
 		o.Log = io.Discard
