@@ -76,6 +76,23 @@ func (s *scene) start(args ...string) *background {
 	return b
 }
 
+// rollOn runs roll until it is done, and returns all that it printed. It gives up on nodes that take longer than a short patience to start,
+// as on a busy machine, and goes on when it is run again. watch is called all the time.
+func (s *scene) rollOn(watch func(), args ...string) (printed string) {
+	GinkgoHelper()
+	Eventually(func() int {
+		roll := s.start(append([]string{"roll"}, args...)...)
+		Eventually(func() bool {
+			watch()
+			return roll.Running()
+		}).WithTimeout(8 * patience).Should(BeFalse())
+		printed += roll.printed()
+		Expect(roll.ExitCode()).To(BeElementOf(done, blocked), printed)
+		return roll.ExitCode()
+	}).WithTimeout(8*patience).Should(Equal(done), func() string { return printed })
+	return printed
+}
+
 // run starts the Deployment's program.
 func (s *scene) run(args ...string) *background {
 	GinkgoHelper()

@@ -99,12 +99,9 @@ func quorumSpecs(s *scene) {
 
 		const long = 10 * time.Second
 		began := time.Now()
-		roll := s.start("roll", "--patience="+long.String(), "--stall=5s", "--limit=8m")
-		Eventually(func() bool {
+		printed := s.rollOn(func() {
 			Expect(len(s.unready(controllers))).To(BeNumerically("<=", 1), "controllers that are not ready")
-			return roll.Running()
-		}).WithTimeout(8 * patience).Should(BeFalse())
-		Expect(roll.ExitCode()).To(Equal(done), roll.printed())
+		}, "--patience="+long.String(), "--stall=5s", "--limit=8m")
 		restarted := s.restartedSince(before)
 		Expect(slices.Sorted(slices.Values(restarted))).To(Equal(everyone), "each node once: %v", restarted)
 		Expect(slices.Sorted(slices.Values(restarted[:3]))).To(Equal(controllers), "controllers first: %v", restarted)
@@ -112,7 +109,7 @@ func quorumSpecs(s *scene) {
 		// Two that listen elect a leader. The last one is restarted with all checks.
 		for i, id := range restarted {
 			forced := fmt.Sprintf(`node %d is restarted: PodHasOldRevision; the controllers have had no leader since \S+ UTC`, id)
-			Expect(regexp.MustCompile(forced).MatchString(roll.printed())).To(Equal(i < 2), "%s\n%s", forced, roll.printed())
+			Expect(regexp.MustCompile(forced).MatchString(printed)).To(Equal(i < 2), "%s\n%s", forced, printed)
 		}
 		Expect(s.leader()).To(BeElementOf(controllers))
 		s.settled()
