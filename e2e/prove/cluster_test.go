@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +23,13 @@ type cluster struct {
 	*realkafka.Cluster
 	admin   *saramakafka.Admin
 	records *traffic.Broker
+
+	marking sync.Mutex
+	marks   int
 }
+
+// marker is a topic whose configuration tells how far the broker has caught up.
+const marker = "__marker"
 
 // startKafka starts a cluster for the whole test.
 func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
@@ -44,7 +52,8 @@ func startKafka(ctx context.Context, t *testing.T) (*cluster, error) {
 		return nil, err
 	}
 	t.Cleanup(func() { _ = r.Close() }) // the cluster is stopped as well
-	return &cluster{Cluster: c, admin: admin, records: r}, nil
+	started := &cluster{Cluster: c, admin: admin, records: r}
+	return started, started.make(ctx, newTopic(marker, 1, nil))
 }
 
 // state is the state of a topic that proofs compare. The zero value means that the topic does not exist.
@@ -148,11 +157,36 @@ func (c *cluster) all(ctx context.Context) (map[string]state, error) {
 	return c.states(ctx, names...)
 }
 
+// catchUp waits until the broker shows all that Kafka acknowledged before: brokers replay the metadata in order.
+func (c *cluster) catchUp(ctx context.Context) error {
+	c.marking.Lock()
+	defer c.marking.Unlock()
+	c.marks++
+	const key = "retention.ms"
+	value, resource := strconv.Itoa(c.marks), kafka.TopicResource(marker)
+	if err := c.alter(ctx, marker, map[string]string{key: value}); err != nil {
+		return err
+	}
+	return await(ctx, patience, func() error {
+		found, err := c.admin.DescribeConfigs(ctx, []kafka.ConfigResource{resource}, []string{key})
+		if err != nil {
+			return err
+		}
+		if found[resource].Entries[key].Value != value {
+			return fmt.Errorf("%w caught up", errNotYet)
+		}
+		return found[resource].Err
+	})
+}
+
 // settled returns the state of a topic that nothing changes any more, once a broker shows the last change.
 func (c *cluster) settled(ctx context.Context, name string) (state, error) {
 	const apart = 200 * time.Millisecond
 	var s state
 	err := await(ctx, patience, func() error {
+		if err := c.catchUp(ctx); err != nil {
+			return err
+		}
 		before, err := c.states(ctx, name)
 		if err != nil {
 			return err

@@ -21,8 +21,8 @@ var _ = Describe("Two replicas with leader election", func() {
 				"STRIMZI_LEADER_ELECTION_ENABLED":           "true",
 				"STRIMZI_LEADER_ELECTION_LEASE_NAMESPACE":   namespace,
 				"STRIMZI_LEADER_ELECTION_LEASE_NAME":        "replicas",
-				"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": "8000", // with less, a busy machine loses the lease
-				"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": "6000",
+				"STRIMZI_LEADER_ELECTION_LEASE_DURATION_MS": "20000", // with less, a busy machine loses the lease
+				"STRIMZI_LEADER_ELECTION_RENEW_DEADLINE_MS": "18000",
 				"STRIMZI_LEADER_ELECTION_RETRY_PERIOD_MS":   "500",
 			}}
 		}
@@ -49,7 +49,7 @@ var _ = Describe("Two replicas with leader election", func() {
 		leader.process.Kill()
 		h.Lose()
 
-		s.allReady(n+1, time.Minute)
+		s.allReady(n+1, 2*time.Minute)
 		s.inStep()
 		Expect(holder()).NotTo(Equal(first))
 		Expect(standby.metric("strimzi_reconciliations_total")).NotTo(BeZero())
