@@ -176,6 +176,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 			}
 			if why != "" {
 				reasons, stay = append(reasons, why), append(stay, volume)
+				p.renewCordon(l, volume, dirs)
 			}
 		}
 	}

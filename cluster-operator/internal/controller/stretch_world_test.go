@@ -375,7 +375,7 @@ func (w *stretchedWorld) endPods(id string) {
 }
 
 // reportConfigured reports with which configurations pods run, by uid, as the roller does.
-func (w *stretchedWorld) reportConfigured(pods map[string]string) {
+func (w *world) reportConfigured(pods map[string]string) {
 	w.t.Helper()
 	text, err := json.Marshal(core.RollerStatus{Configurations: pods})
 	w.Expect(err).NotTo(HaveOccurred())

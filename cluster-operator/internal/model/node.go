@@ -205,7 +205,7 @@ func (c *cluster) nodeConfig(n topology.Node) *corev1.ConfigMap {
 func (c *cluster) cordon(n topology.Node) properties {
 	var p properties
 	if dirs := c.cordoned(n); dirs != "" {
-		p.set(cordonKey, dirs)
+		p.set(cordonKey, strings.TrimPrefix(dirs, cordonAway))
 	}
 	return p
 }

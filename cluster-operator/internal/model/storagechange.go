@@ -286,10 +286,12 @@ func SeenEmpty(broker, volume int32, dirs []kafka.LogDir) bool {
 	return slices.ContainsFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path && !d.Failed && d.Replicas == 0 && d.Cordoned })
 }
 
-// cordonKey names the log directories that get no new replicas (KIP-1066); cordonAll are all of them.
+// cordonKey names the log directories that get no new replicas (KIP-1066); cordonAll are all of them. cordonAway stands for none, while a
+// broker is to forget its cordon: the key is there, without a value.
 const (
-	cordonKey = "cordoned.log.dirs"
-	cordonAll = "*"
+	cordonKey  = "cordoned.log.dirs"
+	cordonAll  = "*"
+	cordonAway = "-"
 )
 
 // cordonsSince is the first metadata version with which Kafka lets log directories be cordoned.
@@ -303,10 +305,25 @@ func Cordons(version, metadataVersion string) bool {
 	return known && err == nil && current >= cordonsSince
 }
 
-// Cordon prevents new replicas on volumes and brokers that are to be removed. The volumes are those of each pool that loses some.
+// Cordon prevents new replicas on volumes and brokers that are to be removed. The volumes are those of each pool that loses some. Renewed
+// are brokers whose volumes are not cordoned for the moment, so that they take the cordon over once more.
 type Cordon struct {
 	Volumes map[string][]int32
 	Brokers []int32
+	Renewed []int32
+}
+
+// RenewsCordon reports whether a broker is to run without the cordon of a volume for now, because it ignores the one in its configuration, or
+// has not applied yet that there is none. Dirs are what the broker reports, and applied is whether it has applied its configuration.
+func RenewsCordon(broker, volume int32, config string, applied bool, dirs []kafka.LogDir) bool {
+	path := logDir(volumeName(volume, true), broker)
+	ignores := slices.ContainsFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path && !d.Failed && !d.Cordoned })
+	for line := range strings.Lines(config) {
+		if cordoned, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), cordonKey+"="); found {
+			return cordoned == "" && !applied || applied && ignores && slices.Contains(strings.Split(cordoned, ","), path)
+		}
+	}
+	return false
 }
 
 // cordoned returns the log directories of a node that get no new replicas, as Kafka wants them.
@@ -316,6 +333,8 @@ func (c *cluster) cordoned(n topology.Node) string {
 		return ""
 	case slices.Contains(c.Cordon.Brokers, n.ID):
 		return cordonAll
+	case slices.Contains(c.Cordon.Renewed, n.ID):
+		return cordonAway
 	}
 	var dirs []string
 	for _, id := range c.Cordon.Volumes[n.Pool] {
