@@ -239,7 +239,7 @@ func (r *roll) toItsEnd(ctx context.Context, out io.Writer) (exit int, err error
 		fmt.Fprintf(out, "Waiting: %v\n", held)
 		err = whileHeld(ctx, held.Until, run)
 	}
-	if errors.Is(err, engine.ErrHeld) {
+	if errors.Is(err, engine.ErrHeld) || errors.Is(err, engine.ErrDeleted) {
 		return ExitBlocked, err
 	}
 	if apierrors.IsForbidden(err) {

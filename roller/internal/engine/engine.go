@@ -29,7 +29,8 @@ type Actuator interface {
 
 // Lock prevents other rollers from working on the same Kafka cluster.
 type Lock interface {
-	// Acquire acquires or renews the lock. Its error is an ErrHeld while another roller holds it.
+	// Acquire acquires or renews the lock. Its error is an ErrHeld while another roller holds it, and an ErrDeleted once the Kafka was
+	// deleted.
 	Acquire(ctx context.Context) error
 	// Verify returns nil if this process holds the lock now. It changes nothing.
 	Verify(ctx context.Context) error
@@ -54,6 +55,9 @@ var ErrNoNodes = errors.New("found no nodes: check that the pods have the label 
 
 // ErrHeld means that another roller works on the Kafka cluster, or did so until it was killed.
 var ErrHeld = errors.New("another roller is already restarting this Kafka cluster")
+
+// ErrDeleted means that the Kafka was deleted, and its last nodes end.
+var ErrDeleted = errors.New("the Kafka was deleted")
 
 // Engine rolls one Kafka cluster. It is not safe for concurrent use.
 type Engine struct {
@@ -116,7 +120,7 @@ func (e *Engine) look(ctx context.Context) (roller.Decision, error) {
 	if len(s.Nodes) == 0 {
 		return roller.Decision{}, ErrNoNodes
 	}
-	if err := e.acquire(ctx, d); errors.Is(err, ErrHeld) {
+	if err := e.acquire(ctx, d); errors.Is(err, ErrHeld) || errors.Is(err, ErrDeleted) {
 		return e.observeOnly(s, progress, err), nil
 	} else if err != nil {
 		return roller.Decision{}, err
@@ -179,13 +183,16 @@ func (e *Engine) report(s *roller.Snapshot, d roller.Decision, outcomes []actuat
 	}
 }
 
-// observeOnly reports the state while another roller works on the cluster, or may. It stores nothing and carries out nothing.
+// observeOnly reports the state while another roller works on the cluster, or may, or once the Kafka was deleted. It stores nothing and
+// carries out nothing.
 func (e *Engine) observeOnly(s roller.Snapshot, progress roller.Progress, why error) roller.Decision {
 	e.holding, e.held = false, why
 	policy := e.Policy(s.At)
 	policy.Paused = why.Error()
 	d := roller.Step(&s, progress, policy)
-	d.Again = watching
+	if d.Again = watching; errors.Is(why, ErrDeleted) {
+		d.Again = 0 // the end of its pods and StrimziPodSets causes the next looks
+	}
 	e.report(&s, d, nil)
 	return d
 }

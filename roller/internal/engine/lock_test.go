@@ -35,6 +35,22 @@ func TestNothingIsDoneWhileAnotherRollerWorks(t *testing.T) {
 	b.Expect(b.did).To(HaveLen(1))
 }
 
+// The nodes of a deleted Kafka may take long to end. Nothing is done meanwhile, which is no failure that each look would report.
+func TestADeletedKafkaIsLookedAtQuietly(t *testing.T) {
+	b := newBench(t)
+	b.held = fmt.Errorf("Lease kafka/my-cluster-roller-leader can't be made: %w", engine.ErrDeleted)
+	told := &teller{}
+	b.engine.Reports = append(b.engine.Reports, told)
+	d, err := b.engine.Look(t.Context())
+	b.Expect(err).NotTo(HaveOccurred())
+	b.Expect(told.failures).To(BeEmpty())
+	b.Expect(b.did).To(BeEmpty())
+	b.Expect(b.saves).To(BeZero())
+	b.Expect(d.Nodes[0].Blocks).To(ContainElement(roller.Block{Rule: roller.RulePaused, Why: b.held.Error()}))
+	b.Expect(d.Again).To(BeZero(), "changes of its pods and sets cause the next looks")
+	b.Expect(b.engine.Run(t.Context(), time.Hour, func(roller.Decision) bool { return false })).To(MatchError(engine.ErrDeleted))
+}
+
 // A process that was suspended between its decision and the deletion does nothing: another roller may have started, and the facts are old.
 func TestWhoWakesUpDoesNotAct(t *testing.T) {
 	b := newBench(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/roller"
 )
 
-// Run calls Look until done returns true, ctx ends, another roller works on the cluster, a right is missing, or no node has been seen for
-// the patience. It waits between two looks as the decision requests.
+// Run calls Look until done returns true, ctx ends, another roller works on the cluster, the Kafka was deleted, a right is missing, or
+// no node has been seen for the patience. It waits between two looks as the decision requests.
 func (e *Engine) Run(ctx context.Context, idle time.Duration, done func(roller.Decision) bool) error {
 	const firstPause, longestPause = time.Second, 30 * time.Second
 	pause := firstPause

@@ -3,7 +3,6 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -72,7 +71,7 @@ func (l *Lease) Acquire(ctx context.Context) error {
 			return l.wrap("made", err)
 		}
 		if l.owned && len(next.OwnerReferences) == 0 { // nothing would delete it
-			return l.wrap("made", errors.New("the Kafka was deleted"))
+			return l.wrap("made", engine.ErrDeleted)
 		}
 		l.owned = len(next.OwnerReferences) > 0
 		l.take(next, now)
