@@ -47,5 +47,5 @@ func (p *Progress) notAfter(now time.Time) {
 		past(&ring.Since)
 		p.Ring = &ring
 	}
-	past(&p.Leaderless, &p.Unled, &p.Witnessed, &p.Back, &p.Elected)
+	past(&p.Told, &p.Leaderless, &p.Unled, &p.Witnessed, &p.Back, &p.Elected)
 }

@@ -246,7 +246,24 @@ func (r *round) quorum(a *Assessment) []Block {
 		return blocked(RuleQuorum, "the metadata quorum is lost, because %d of %s are down: a broker that stops now could not come back",
 			r.down, amount(r.voting, "voter"))
 	}
+	if down := r.mayVote(); len(down) > 0 && !r.nobodyAnswers(a) {
+		return blocked(RuleQuorum, "it is unknown which controllers vote, because no leader of the metadata quorum tells it, and some are "+
+			"down (%s): a broker that stops now may not come back", list(down))
+	}
 	return nil
+}
+
+// mayVote returns the controllers that are down while it is unknown who votes: any of them may be most voters by now.
+func (r *round) mayVote() (down []NodeID) {
+	if !r.noQuorum() || r.progress.Static {
+		return nil
+	}
+	for _, a := range r.nodes {
+		if a.Roles.Controller && (a.Down || a.node.dead()) {
+			down = append(down, a.Node)
+		}
+	}
+	return down
 }
 
 // awaitedBroker returns another broker that is away, or became unready a short time ago, and may soon be back; nil if there is none.

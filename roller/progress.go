@@ -31,8 +31,11 @@ type Progress struct {
 	Failing    map[NodeID]time.Time `json:"failing,omitempty"`
 	Leaderless time.Time            `json:"leaderless,omitzero"`
 	Unled      time.Time            `json:"unled,omitzero"`
-	// Voters are the voters of the metadata quorum, as its leader last told.
-	Voters []NodeID `json:"voters,omitempty"`
+	// Voters are the voters of the metadata quorum, as its leader last told. Static means that none is ever added or removed. Otherwise Told
+	// is when the leader told it, or it was last seen that there was none, without which no voter is added or removed.
+	Voters []NodeID  `json:"voters,omitempty"`
+	Static bool      `json:"static,omitempty"`
+	Told   time.Time `json:"told,omitzero"`
 	// Witnessed is when such evidence, Waiting, or Restart.Unread was last checked: during a long gap, it may have ended and begun again.
 	Witnessed time.Time `json:"witnessed,omitzero"`
 	// Shut are the brokers that the plan restarts one by one only because they could not go down when it was made.

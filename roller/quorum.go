@@ -73,6 +73,21 @@ func (q Quorum) votes(id NodeID) bool {
 	return false
 }
 
+// ids returns the ids of the voters, each once: a voter may have several directories.
+func (q Quorum) ids() []NodeID {
+	var ids []NodeID
+	for _, v := range q.Voters {
+		ids = append(ids, v.ID)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// static reports whether voters are never added or removed, because all of them are in the configuration.
+func (q Quorum) static() bool {
+	return !slices.ContainsFunc(q.Voters, func(v Voter) bool { return v.Directory != "" })
+}
+
 // leaderTime returns the leader's own LastCaughtUp, which is the present by its clock. A leader may no longer be a voter (KIP-853), and is
 // then among the observers.
 func (q Quorum) leaderTime() (int64, bool) {

@@ -91,26 +91,43 @@ func (r *round) countControllers() {
 	}
 }
 
-// rememberVoters stores who votes, while there is a leader that tells it. Without one, no voter leaves: if a stored one is gone, others may
-// vote by now of whom nobody was told.
+// rememberVoters stores who votes, while there is a leader that tells it. It forgets them if they may have changed since: a stored one is
+// gone, or there may have been a leader for a while that nobody heard of.
 func (r *round) rememberVoters() {
+	p := &r.progress
 	q, known := r.s.Quorum.Get()
-	if !known || q.Leader < 0 {
-		if r.s.Unread == "" && slices.ContainsFunc(r.progress.Voters, func(id NodeID) bool { return r.s.Node(id) == nil }) {
-			r.progress.Voters = nil
-		}
+	switch {
+	case known && q.Leader >= 0:
+		p.Voters, p.Static = q.ids(), q.static()
+	case !p.Static && r.s.began().Sub(p.Told) > unwatched,
+		r.s.Unread == "" && slices.ContainsFunc(p.Voters, func(id NodeID) bool { return r.s.Node(id) == nil }):
+		p.forgetVoters()
+	case !r.leaderless() && !r.outvoted(p.Voters):
 		return
 	}
-	r.progress.Voters = nil
-	for _, v := range q.Voters {
-		r.progress.Voters = append(r.progress.Voters, v.ID)
+	switch {
+	case len(p.Voters) == 0 || p.Static:
+		p.Told = time.Time{}
+	case r.s.At.Sub(p.Told) > unwatched/3: // not in each look: each would write the progress
+		p.Told = r.s.At
 	}
-	slices.Sort(r.progress.Voters)
-	r.progress.Voters = slices.Compact(r.progress.Voters) // a voter may have several directories
 }
 
-// votes reports whether a controller votes, as far as a leader has told: without one, no voter is added or removed. If none ever has, all
-// vote.
+// forgetVoters forgets who votes.
+func (p *Progress) forgetVoters() { p.Voters, p.Static, p.Told = nil, false, time.Time{} }
+
+// outvoted reports whether so many of these voters are down that the others can't elect a leader.
+func (r *round) outvoted(voters []NodeID) bool {
+	live := len(voters)
+	for _, a := range r.nodes {
+		if slices.Contains(voters, a.Node) && (a.Down || a.node.dead()) {
+			live--
+		}
+	}
+	return live < len(voters)/2+1
+}
+
+// votes reports whether a controller votes, as far as a leader has told. If none has, all count.
 func (r *round) votes(id NodeID) bool {
 	return len(r.progress.Voters) == 0 || slices.Contains(r.progress.Voters, id)
 }

@@ -143,6 +143,9 @@ func (r *round) decision(actions []Action) Decision {
 			d.Expected = r.s.At.Add(rest)
 		}
 	}
+	if d.Phase == PhaseDone && !d.Progress.Static { // voters may be added or removed before the next look
+		d.Progress.forgetVoters()
+	}
 	if d.Again = d.again(); len(r.chosen) > 1 {
 		d.Again = atOnce
 	}

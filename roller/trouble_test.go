@@ -175,6 +175,9 @@ func TestBrokersStayWhereMostControllersAreDown(t *testing.T) {
 	for _, leaderAnswers := range []bool{false, true} { // a leader that responds has not noticed yet
 		sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(1).current(1)
 		if !leaderAnswers {
+			sc.policy.Paused = "not yet"
+			sc.step() // the leader tells who votes
+			sc.policy.Paused = ""
 			sc.s.Quorum = roller.Unknown[roller.Quorum]("no controller that answers is the leader")
 		}
 		for _, id := range ids(2, 3) {

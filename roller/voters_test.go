@@ -24,11 +24,13 @@ func TestWhoVotedLastCountsWithoutALeader(t *testing.T) {
 	}
 	began := func(t *testing.T) *scene {
 		sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3, 4, 5).current(0, 1, 2, 3, 4, 5)
-		sc.s.Quorum = roller.Known(roller.Quorum{Leader: 1, Voters: []roller.Voter{{ID: 1, LastCaughtUp: 1}, {ID: 2, LastCaughtUp: 1},
-			{ID: 3, LastCaughtUp: 1}}})
+		sc.s.Quorum = roller.Known(roller.Quorum{Leader: 1, Voters: []roller.Voter{{ID: 1, Directory: "a", LastCaughtUp: 1},
+			{ID: 2, Directory: "b", LastCaughtUp: 1}, {ID: 3, Directory: "c", LastCaughtUp: 1}}})
+		sc.node(5).Requests = []roller.Reason{{Kind: roller.ManualRollingUpdate, Mark: "now"}}
+		sc.node(5).Hold = "ann looks into it"
 		sc.step()
 		sc.progress = restored(t, sc.progress)
-		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseDone))
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked), "something is still to be done")
 		return sc
 	}
 	outdated := func(sc *scene, ids ...roller.NodeID) {
@@ -43,13 +45,18 @@ func TestWhoVotedLastCountsWithoutALeader(t *testing.T) {
 		sc.Expect(sc.roll()).To(BeEmpty())
 		sc.Expect(sc.of(0).Blocks[0].Why).To(ContainSubstring("because 2 of 3 voters are down"))
 	})
-	t.Run("a broker does not wait for others", func(t *testing.T) {
+	t.Run("a broker waits while any is down, because it may vote by now", func(t *testing.T) {
 		sc := began(t)
 		outdated(sc, 0)
-		lost(sc, true, 3, 4, 5)
+		lost(sc, true, 3, 4)
+		sc.Expect(sc.roll()).To(BeEmpty())
+		sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("it is unknown which controllers vote, because no leader of the metadata quorum tells it, " +
+			"and some are down (nodes 3 and 4): a broker that stops now may not come back"))
+		lost(sc, true)
+		sc.node(3).Ready, sc.node(4).Ready = roller.Known(true), roller.Known(true)
 		sc.Expect(sc.roll()).To(Equal(ids(0)))
 	})
-	t.Run("nor does the repair of a quorum", func(t *testing.T) {
+	t.Run("the repair of a quorum does not wait for others", func(t *testing.T) {
 		sc := began(t)
 		outdated(sc, 1)
 		lost(sc, false, 4, 5)
@@ -75,6 +82,54 @@ func TestWhoVotedLastCountsWithoutALeader(t *testing.T) {
 		outdated(sc, 4)
 		lost(sc, true, 3)
 		sc.Expect(sc.roll()).To(BeEmpty(), "4 and 5 are ready, and may be most voters")
+	})
+	t.Run("but it does once nobody has looked for a while: others may vote by now", func(t *testing.T) {
+		sc := began(t)
+		outdated(sc, 1)
+		sc.s.At = sc.s.At.Add(time.Hour)
+		lost(sc, false, 4, 5)
+		sc.Expect(sc.roll()).To(BeEmpty())
+	})
+	t.Run("or nobody could tell whether there was a leader", func(t *testing.T) {
+		sc := began(t)
+		outdated(sc, 1)
+		lost(sc, true, 4, 5)
+		for range 100 {
+			sc.step()
+		}
+		lost(sc, false, 4, 5)
+		sc.Expect(sc.roll()).To(BeEmpty())
+	})
+	t.Run("and does not as long as there was none", func(t *testing.T) {
+		sc := began(t)
+		outdated(sc, 1)
+		sc.node(1).Hold = "not yet"
+		lost(sc, false, 4, 5)
+		sc.roll()
+		sc.node(1).Hold = ""
+		sc.Expect(sc.roll()).To(Equal(ids(1)))
+	})
+	t.Run("and nothing is stored that is of no use", func(t *testing.T) {
+		sc := began(t)
+		sc.Expect(sc.progress.Voters).To(Equal(ids(1, 2, 3)))
+		told := sc.progress.Told
+		for range 10 {
+			sc.step()
+			sc.Expect(sc.progress.Told).To(Equal(told))
+		}
+		sc.node(5).Requests = nil
+		sc.Expect(sc.step().Phase).To(Equal(roller.PhaseDone))
+		sc.Expect(sc.progress.Voters).To(BeEmpty())
+		sc.Expect(sc.progress.Told).To(BeZero())
+	})
+	t.Run("and those of a static quorum stay", func(t *testing.T) {
+		sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(1).current(0, 1, 2, 3)
+		sc.Expect(sc.step().Phase).To(Equal(roller.PhaseDone))
+		sc.progress = restored(t, sc.progress)
+		sc.s.At = sc.s.At.Add(time.Hour)
+		outdated(sc, 0)
+		lost(sc, true, 3)
+		sc.Expect(sc.roll()).To(Equal(ids(0)))
 	})
 	t.Run("and where they are not known, all count", func(t *testing.T) {
 		sc := began(t)

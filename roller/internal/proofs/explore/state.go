@@ -176,7 +176,7 @@ func aged(p roller.Progress, by time.Duration) roller.Progress {
 	if p.Ring != nil {
 		p.Ring = &roller.Ring{Left: p.Ring.Left, Since: older(p.Ring.Since)}
 	}
-	p.Leaderless, p.Unled, p.Witnessed = older(p.Leaderless), older(p.Unled), older(p.Witnessed)
+	p.Told, p.Leaderless, p.Unled, p.Witnessed = older(p.Told), older(p.Leaderless), older(p.Unled), older(p.Witnessed)
 	p.Back = time.Time{} // has no effect without a settle time
 	p.Paces = nil        // no decision depends on it
 	return p

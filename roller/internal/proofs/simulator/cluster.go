@@ -16,6 +16,8 @@ type Cluster struct {
 	Nodes  []Node
 	Topics []Topic
 	Policy roller.Policy
+	// Dynamic: controllers become voters, and others, while the quorum has a leader (KIP-853).
+	Dynamic bool
 	// Old: the brokers don't report which of them are fenced, as before Kafka 4.0.
 	Old bool
 }

@@ -94,6 +94,7 @@ func stepKinds() []stepKind {
 		{"kill", 0, (*run).kills},
 		{"flap", 0, (*run).flaps},
 		{"offline", 0, (*run).offlines},
+		{"enlist", 0, (*run).enlists},
 	}
 }
 
@@ -122,13 +123,42 @@ func (h History) observed(seed uint64) History {
 		return h
 	}
 	first := true
+	h.Cluster.Dynamic = true
+	var controllers []int
 	for i := range h.Cluster.Nodes {
 		if n := &h.Cluster.Nodes[i]; n.Roles.Controller {
 			n.Observes = !first && r.IntN(2) == 0
 			first = false
+			controllers = append(controllers, i)
 		}
 	}
+	if len(controllers) > 2 && r.IntN(5) < 3 {
+		for _, i := range controllers {
+			h.Cluster.Nodes[i].Outdated = false
+		}
+		h.Steps = append(outvoting(r, controllers), h.Steps...)
+	}
 	return h
+}
+
+// outvoting returns steps in which voters are added and removed during a pause, perhaps while nobody looks, and some controllers then stay
+// away.
+func outvoting(r *rand.Rand, controllers []int) []Step {
+	one := func() int { return controllers[r.IntN(len(controllers))] }
+	look, pause := Step{Do: "look"}, Step{Do: "pause"}
+	steps := []Step{pause, look}
+	for range 1 + r.IntN(4) {
+		steps = append(steps, Step{Do: "enlist", Node: one()}, Step{Do: "pass", Arg: r.IntN(8)})
+	}
+	for range 1 + r.IntN(len(controllers)) {
+		node := one()
+		steps = append(steps, Step{Do: "fate", Node: node, Arg: int(fateNever)}, Step{Do: "crash", Node: node})
+	}
+	steps = append(steps, pause)
+	for range 3 {
+		steps = append(steps, look, Step{Do: "pass", Arg: r.IntN(6)})
+	}
+	return steps
 }
 
 // rarely adds steps of the kinds without a weight, each kind to one history in ten. Each has its own random numbers, so that a new kind

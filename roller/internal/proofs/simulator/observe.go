@@ -291,6 +291,9 @@ func (w *world) quorum() roller.Quorum {
 	q := roller.Quorum{Leader: w.leader}
 	for _, n := range w.voters() {
 		v := roller.Voter{ID: n.ID}
+		if w.dynamic {
+			v.Directory = "metadata"
+		}
 		switch {
 		case n.lagsSince.Equal(never) && !n.lagsSince.IsZero():
 			v.LastCaughtUp = -1

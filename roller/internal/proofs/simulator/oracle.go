@@ -35,8 +35,6 @@ type oracle struct {
 	// them, by the count of wishes for the key.
 	waiting map[[2]int][]time.Time
 	heardOf map[[3]int][]time.Time
-	// led means that a look whose progress was stored saw a leader of the quorum, which told who votes.
-	led bool
 	// policy is the roller's policy at the decision.
 	policy roller.Policy
 	seen   *roller.Snapshot

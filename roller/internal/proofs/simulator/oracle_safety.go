@@ -46,7 +46,7 @@ func (o *oracle) comesBack(n *node) {
 	if q, known := o.seen.Quorum.Get(); known && q.Leader < 0 {
 		o.fail("broker %d is restarted, and there is no quorum with which it could come back", n.ID)
 	}
-	if !n.Roles.Controller && n.up && o.led && o.shownLost() {
+	if !n.Roles.Controller && n.up && o.shownLost() {
 		o.fail("broker %d is restarted, and most voters are down, so that it could not come back", n.ID)
 	}
 }

@@ -145,6 +145,15 @@ var planted = []struct {
 		}
 		s.Quorum = roller.Known(q)
 	}, nil)},
+	{"who voted last is forgotten, and all vote", []string{"broker"}, remembering(func(s *roller.Snapshot, p *roller.Progress) {
+		p.Voters = nil
+		for _, n := range s.Nodes {
+			if n.Roles.Controller {
+				p.Voters = append(p.Voters, n.ID)
+			}
+		}
+	})},
+	{"who voted last votes for ever", []string{"broker"}, remembering(func(*roller.Snapshot, *roller.Progress) {})},
 	{"a failed log directory is in sync", []string{"termination"}, with(func(s *roller.Snapshot) {
 		topics := slices.Clone(s.Topics.Or(nil))
 		for t := range topics {
@@ -392,6 +401,20 @@ var planted = []struct {
 	})},
 }
 
+// remembering is a roller that takes a memory of who votes for true, however old it is.
+func remembering(change func(*roller.Snapshot, *roller.Progress)) decider {
+	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
+		p = p.Clone()
+		change(s, &p)
+		p.Static = len(p.Voters) > 0
+		d := roller.Step(s, p, policy)
+		if d.Progress.Voters == nil { // all is done
+			d.Progress.Voters = p.Voters
+		}
+		return d
+	}
+}
+
 // leavingNobody is a roller that restarts as it should, and changes configurations as if the nodes were seen differently.
 func leavingNobody(see func(*roller.Node)) decider {
 	return func(s *roller.Snapshot, p roller.Progress, policy roller.Policy) roller.Decision {
@@ -554,6 +577,8 @@ var firsts = map[string]uint64{
 	"a failed log directory is in sync":                                1920,
 	"nobody tells that failed log directories wait for one another":    200,
 	"a user is to delete a pod that another one holds":                 1105,
+	"who voted last is forgotten, and all vote":                        405,
+	"who voted last votes for ever":                                    2190,
 	"every controller votes":                                           490,
 	"whoever answers anywhere shows that the roller reaches everybody": 800,
 	"whoever refuses the roller or is not ready has no hidden topics":  690,

@@ -83,9 +83,6 @@ func (r *run) look(s Step) {
 	}
 	r.starves(d, asked)
 	r.progress = r.stored(d.Progress)
-	if q, known := seen.Quorum.Get(); known && q.Leader >= 0 {
-		r.oracle.led = true
-	}
 	if len(d.Actions) == 0 || s.Fault == faultCrashBeforeActs {
 		return
 	}

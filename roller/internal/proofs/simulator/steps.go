@@ -136,6 +136,19 @@ func (r *run) lags(s Step) {
 	r.w.tell("voter %d lags: %t", n.ID, n.lags)
 }
 
+// enlists lets a controller vote that did not, or the other way round, as the leader of a dynamic quorum does.
+func (r *run) enlists(s Step) {
+	n, w := r.node(s), r.w
+	if !n.Roles.Controller || !w.dynamic || w.leader < 0 || n.ID == w.leader || n.Observes && !n.process {
+		return
+	}
+	if n.Observes = !n.Observes; !n.Observes {
+		n.lagsSince, n.voteAt = never, w.after(fetched)
+	}
+	w.tell("controller %d votes: %t", n.ID, !n.Observes)
+	w.reconsider()
+}
+
 // partition returns the step's partition; nil if there is none.
 func (r *run) partition(s Step) *partition {
 	if len(r.w.topics) == 0 {

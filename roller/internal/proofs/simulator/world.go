@@ -35,7 +35,9 @@ type world struct {
 
 	// old: the brokers don't report which of them are fenced. cut: the roller can reach no node, since cutAt.
 	old, cut bool
-	cutAt    time.Time
+	// dynamic: voters are added and removed.
+	dynamic bool
+	cutAt   time.Time
 	// lost are the Kubernetes clusters that are down. unread are those that the roller can't read.
 	lost, unread map[string]bool
 	// dark is since when the roller can't read a Kubernetes cluster.
@@ -155,7 +157,8 @@ const (
 
 func newWorld(c Cluster, story *strings.Builder) *world {
 	w := &world{now: began, byID: map[roller.NodeID]*node{}, lost: map[string]bool{}, unread: map[string]bool{},
-		dark: map[string]time.Time{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, doomed: none, vanished: none,
+		dark: map[string]time.Time{}, forbidden: map[[2]int]bool{}, policy: c.Policy, old: c.Old, dynamic: c.Dynamic,
+		doomed: none, vanished: none,
 		leader: -1, leaderless: began, revision: 1, story: story}
 	for _, n := range c.Nodes {
 		made := &node{Node: n, made: 1, pod: podReady, readyAt: began.Add(-time.Hour), process: true, up: n.Roles.Broker, revision: 1,
