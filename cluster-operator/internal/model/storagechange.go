@@ -313,8 +313,8 @@ type Cordon struct {
 	Renewed []int32
 }
 
-// RenewsCordon reports whether a broker is to run without the cordon of a volume for now, because it ignores the one in its configuration, or
-// has not applied yet that there is none. Dirs are what the broker reports, and applied is whether it has applied its configuration.
+// RenewsCordon reports whether a broker is to run without the cordon of a volume for now, because it ignores the one in its configuration,
+// or has not applied yet that there is none. Dirs are what the broker reports, and applied is whether it has applied its configuration.
 func RenewsCordon(broker, volume int32, config string, applied bool, dirs []kafka.LogDir) bool {
 	path := logDir(volumeName(volume, true), broker)
 	ignores := slices.ContainsFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path && !d.Failed && !d.Cordoned })
