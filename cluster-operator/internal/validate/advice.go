@@ -63,8 +63,8 @@ func (f *findings) advice() {
 	f.heapsInMemory()
 }
 
-// heapsInMemory warns of heaps that do not fit into the memory that Kubernetes allows the container. Java starts nevertheless, and is killed
-// once it uses the heap.
+// heapsInMemory warns of heaps that do not fit into the memory that Kubernetes allows the container. Java starts nevertheless, and is
+// killed once it uses the heap.
 func (f *findings) heapsInMemory() {
 	for _, p := range f.Pools {
 		options := or(p.Spec.JvmOptions, or(f.cluster().JvmOptions, v1.JvmOptions{}))
@@ -73,9 +73,10 @@ func (f *findings) heapsInMemory() {
 		if !limited || options.Xmx == "" || model.HeapSize(options.Xmx) < limit.Value() {
 			continue
 		}
-		f.warn("HeapTooLarge", v1.ReasonInvalidConfiguration, "-Xmx %s leaves nothing of the memory limit %s of the nodes of KafkaNodePool %s: "+
-			"Kubernetes kills them when they use the heap (OOMKilled). Make -Xmx in jvmOptions smaller, half of the limit or less, or the limit in "+
-			"resources larger.", options.Xmx, limit.String(), p.Name)
+		f.warnOf(p, "HeapTooLarge", v1.ReasonInvalidConfiguration,
+			"-Xmx %s leaves nothing of the memory limit %s of the nodes of KafkaNodePool %s: Kubernetes kills them when they use the heap "+
+				"(OOMKilled). Make -Xmx in jvmOptions smaller, half of the limit or less, or the limit in resources larger.",
+			options.Xmx, limit.String(), p.Name)
 	}
 }
 

@@ -63,8 +63,9 @@ pools: {broker: {spec: {replicas: 2}}}`, code: "InternalTopicsWait", reason: "Ka
 		{name: "heap as large as the memory", changes: `
 kafka: {spec: {kafka: {jvmOptions: {-Xmx: 2g}}}}
 pools: {broker: {spec: {resources: {limits: {memory: 2Gi}}}}}`, code: "HeapTooLarge", reason: "InvalidConfigurationException",
-			message: "-Xmx 2g leaves nothing of the memory limit 2Gi of the nodes of KafkaNodePool broker: Kubernetes kills them when they use the " +
-				"heap (OOMKilled). Make -Xmx in jvmOptions smaller, half of the limit or less, or the limit in resources larger."},
+			message: "-Xmx 2g leaves nothing of the memory limit 2Gi of the nodes of KafkaNodePool broker: Kubernetes kills them when they use " +
+				"the heap (OOMKilled). Make -Xmx in jvmOptions smaller, half of the limit or less, or the limit in resources larger.",
+			pool: "broker"},
 		{name: "misspelled key", changes: `kafka: {spec: {kafka: {config: {log.retention.hourss: 2}}}}`,
 			code: "ConfigMisspelled", reason: "InvalidConfigurationException",
 			message: `Configuration option "log.retention.hourss" is not one of Kafka's brokers, which ignore it: did you mean ` +
