@@ -29,6 +29,10 @@ func (p *pass) authorities(ctx context.Context) (err error) {
 	}
 	p.input.Certificates.PodAnnotations = p.podAnnotations(p.plan)
 	p.status.ClusterCA, p.status.KeyReplacement = string(p.plan.ClusterCA.TrustPEM), p.plan.ClusterCA.Phase
+	p.status.Distrusting = slices.ContainsFunc(p.pods(), func(pod *corev1.Pod) bool {
+		distrusted := p.plan.PodAnnotations[pod.Name][pki.AnnotationDistrustedKey]
+		return distrusted != "" && pod.Annotations[pki.AnnotationDistrustedKey] != distrusted
+	})
 	if err := p.serve(p.plan.Listeners); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"crypto/x509"
+	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -53,6 +55,27 @@ func TestTheStatusHasTheCAsOfAllNodes(t *testing.T) {
 			w.Expect(err).NotTo(HaveOccurred())
 		})
 	}
+}
+
+// A user who has a key replaced waits for several restarts of all nodes, and sees which one it is.
+func TestTheStatusSaysWhichRestartForANewKeyIsInProgress(t *testing.T) {
+	w := newWorld(t)
+	w.createAndStart(newKafka(), nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
+	key := &corev1.Secret{}
+	w.get(key, "my-cluster-cluster-ca")
+	key.Annotations[v1.AnnotationForceReplace] = "true"
+	w.Expect(w.k8s.Update(t.Context(), key)).To(Succeed())
+	var rounds []string
+	for range 8 {
+		w.reconcile()
+		if _, round, is := strings.Cut(w.ready().Message, "the key of the cluster CA is being replaced: "); is {
+			rounds = append(rounds, round)
+		}
+		w.start("pool")
+	}
+	w.Expect(slices.Compact(rounds)).To(Equal([]string{"first restart, to trust the new key", "second restart, to use the new key",
+		"third restart, to trust the old key no more"}))
+	w.Expect(w.ready().Status).To(Equal("True"))
 }
 
 // TestANodeWhoseSecretCannotBeReadIsNotRestarted checks a Secret that somebody deleted, and that can't be asked for.

@@ -58,6 +58,13 @@ func TestAPoolIsReadyWhenItsNodesAre(t *testing.T) {
 				"second restart, to use the new key"},
 			"Ready=False Updating: 3 of 3 nodes are up to date, 3 are ready; the key of the cluster CA is being replaced: " +
 				"second restart, to use the new key"},
+		"running nodes trust the old key": {func(in *Input) {
+			in.Changed, in.KeyReplacement, in.Distrusting = map[string]bool{"c-a": true}, pki.Settled, true
+		}, nil,
+			[]string{"Ready=False Updating: 2 of 2 nodes are up to date, 2 are ready; the key of the cluster CA is being replaced: " +
+				"third restart, to trust the old key no more"},
+			"Ready=False Updating: 3 of 3 nodes are up to date, 3 are ready; the key of the cluster CA is being replaced: " +
+				"third restart, to trust the old key no more"},
 		"this pass changed it": {func(in *Input) { in.Changed = map[string]bool{"c-a": true} }, nil,
 			[]string{"Ready=False Updating: 2 of 2 nodes are up to date, 2 are ready"},
 			"Ready=False Updating: 3 of 3 nodes are up to date, 3 are ready"},

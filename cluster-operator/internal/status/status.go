@@ -56,6 +56,8 @@ type Input struct {
 	Unconfigured []string
 	// KeyReplacement is the phase of the replacement of the cluster CA's key; empty if the pass ended before that was known.
 	KeyReplacement pki.Phase
+	// Distrusting reports that running nodes still trust the key that was replaced, and are to stop that.
+	Distrusting bool
 	// Unreachable are the reasons why clients can't use listeners yet.
 	Unreachable []string
 	// TopicOperatorNotReady reports that the topic operator that the Kafka asks for does not run yet.
@@ -237,18 +239,25 @@ func (in Input) nodes(what, pool string) v1.Condition {
 	case listed < nodes || ready < nodes && in.Kafka.Status.KafkaVersion == "":
 		return notReady(v1.ReasonCreating, fmt.Sprintf("%s is being deployed: %d of %d nodes are ready%s", what, ready, nodes, why))
 	case current < nodes || changing:
-		return notReady("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s%s", current, nodes, ready, rounds[in.KeyReplacement],
-			why))
+		return notReady("Updating", fmt.Sprintf("%d of %d nodes are up to date, %d are ready%s%s", current, nodes, ready, in.round(), why))
 	case ready < nodes:
 		return notReady("NodesNotReady", fmt.Sprintf("%d of %d nodes are ready%s", ready, nodes, why))
 	}
 	return v1.Condition{Type: v1.ConditionReady, Status: v1.ConditionTrue}
 }
 
-// rounds are the restarts of all nodes for a new key of the cluster CA: docs/decisions/ca-replacement.md.
-var rounds = map[pki.Phase]string{
-	pki.Distributing: "; the key of the cluster CA is being replaced: first restart, to trust the new key",
-	pki.Switching:    "; the key of the cluster CA is being replaced: second restart, to use the new key",
+// round names the restart of all nodes that is in progress for a new key of the cluster CA: docs/decisions/ca-replacement.md.
+func (in Input) round() string {
+	const replaced = "; the key of the cluster CA is being replaced: "
+	switch {
+	case in.KeyReplacement == pki.Distributing:
+		return replaced + "first restart, to trust the new key"
+	case in.KeyReplacement == pki.Switching:
+		return replaced + "second restart, to use the new key"
+	case in.Distrusting:
+		return replaced + "third restart, to trust the old key no more"
+	}
+	return ""
 }
 
 // unconfigured returns how many nodes of a pool, or of all pools together if none is named, do not run with their configuration yet.
