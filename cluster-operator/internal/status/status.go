@@ -4,7 +4,9 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -303,22 +305,55 @@ func (in Input) why(pool string) string {
 func WaitsFor(pod *corev1.Pod) string {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			first, _, _ := strings.Cut(c.Message, ". ") // the rest is about preemption
-			return because(c.Reason, first)
+			return because(c.Reason, schedulerSays(c.Message))
 		}
 	}
 	for _, container := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if why := containerWaitsFor(container); why != "" {
+		if why := containerWaitsFor(container, servedSince(pod, container)); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// containerWaitsFor returns why a container does not run, or why it ended before if it is not ready again.
-func containerWaitsFor(c corev1.ContainerStatus) string {
+// noNode is how the reasons of the scheduler begin here.
+const noNode = "no Kubernetes node is available: "
+
+// ofNodes matches how they begin otherwise: with how many Kubernetes nodes there are.
+var ofNodes = regexp.MustCompile(`^0/\d+ nodes are available: `)
+
+// schedulerSays returns why no Kubernetes node takes a pod, without how many there are for each reason, which changes with each node that
+// comes or goes.
+func schedulerSays(message string) string {
+	first, _, _ := strings.Cut(message, ". ") // the rest is about preemption
+	found := ofNodes.FindString(first)
+	if found == "" {
+		return first
+	}
+	reasons := strings.Split(strings.TrimSuffix(first[len(found):], "."), ", ")
+	for i, reason := range reasons {
+		count, why, _ := strings.Cut(reason, " ")
+		if _, err := strconv.Atoi(count); err != nil {
+			return noNode + strings.Join(reasons, ", ") // in one sentence, which may have commas
+		}
+		reasons[i] = why
+	}
+	slices.Sort(reasons) // they come in the order of their counts
+	return noNode + strings.Join(reasons, ", ")
+}
+
+// servedSince reports whether a pod has been ready since one of its containers started.
+func servedSince(pod *corev1.Pod, c corev1.ContainerStatus) bool {
+	return c.State.Running != nil && slices.ContainsFunc(pod.Status.Conditions, func(ready corev1.PodCondition) bool {
+		return ready.Type == corev1.PodReady && ready.LastTransitionTime.After(c.State.Running.StartedAt.Time)
+	})
+}
+
+// containerWaitsFor returns why a container does not run, or why it ended before if it is not ready again. What ended one that has served
+// since, perhaps weeks ago, is over.
+func containerWaitsFor(c corev1.ContainerStatus, servedSince bool) string {
 	switch w := c.State.Waiting; {
-	case w == nil && c.State.Running != nil && !c.Ready && c.LastTerminationState.Terminated != nil:
+	case w == nil && c.State.Running != nil && !c.Ready && !servedSince && c.LastTerminationState.Terminated != nil:
 		return "started again: " + end(c)
 	case w == nil:
 		return ""

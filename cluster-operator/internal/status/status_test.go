@@ -85,6 +85,14 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	}
 	again := ended(running, "OOMKilled", 137)
 	again.Ready = true
+	unready := func(c corev1.ContainerStatus, after time.Duration) corev1.PodStatus {
+		started := time.Unix(1000, 0)
+		c.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(started)}
+		status := container(c)
+		status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse,
+			LastTransitionTime: metav1.NewTime(started.Add(after))}}
+		return status
+	}
 	for name, c := range map[string]struct {
 		status corev1.PodStatus
 		want   string
@@ -92,9 +100,15 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		"it is new": {},
 		"no Kubernetes node has room": {unschedulable("0/1 nodes are available: 1 Insufficient memory. no new claims to deallocate, " +
 			"preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."),
-			"Unschedulable: 0/1 nodes are available: 1 Insufficient memory"},
+			"Unschedulable: no Kubernetes node is available: Insufficient memory"},
+		"no Kubernetes node fits": {unschedulable("0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient memory."),
+			"Unschedulable: no Kubernetes node is available: Insufficient memory, node(s) had untolerated taint(s)"},
+		"so it is when one is added": {unschedulable("0/6 nodes are available: 3 Insufficient memory, 3 node(s) had untolerated taint(s)."),
+			"Unschedulable: no Kubernetes node is available: Insufficient memory, node(s) had untolerated taint(s)"},
 		"a class does not exist": {unschedulable("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"),
-			"Unschedulable: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims"},
+			"Unschedulable: no Kubernetes node is available: pod has unbound immediate PersistentVolumeClaims"},
+		"the scheduler says something else": {unschedulable("running PreBind plugin: 2 of 3 binds failed, again"),
+			"Unschedulable: running PreBind plugin: 2 of 3 binds failed, again"},
 		"the scheduler says no more": {unschedulable(""), "Unschedulable"},
 		"it starts":                  {container(waiting("ContainerCreating", "")), ""},
 		"its image can't be pulled": {container(waiting("ErrImagePull", "failed to pull and unpack image")),
@@ -108,7 +122,10 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 			"CrashLoopBackOff: it ended with exit code 1"},
 		"it has too little memory": {container(ended(waiting("CrashLoopBackOff", ""), "OOMKilled", 137)),
 			"CrashLoopBackOff: it ended with OOMKilled"},
-		"it runs again":              {container(ended(running, "OOMKilled", 137)), "started again: it ended with OOMKilled"},
+		"it runs again": {container(ended(running, "OOMKilled", 137)), "started again: it ended with OOMKilled"},
+		"it runs again, not ready since it ended": {unready(ended(running, "OOMKilled", 137), 0),
+			"started again: it ended with OOMKilled"},
+		"it was ready meanwhile":     {unready(ended(running, "OOMKilled", 137), time.Hour), ""},
 		"it runs again and is ready": {container(again), ""},
 		"how it ended is not known":  {container(waiting("CrashLoopBackOff", "")), "CrashLoopBackOff"},
 		"a Secret is missing": {container(waiting("CreateContainerConfigError", `secret "a" not found`)),
