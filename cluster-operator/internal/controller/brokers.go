@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -19,6 +20,8 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
+const reasonUnreachable = "KafkaUnreachable"
+
 // brokers updates Kafka's own metadata once all nodes are ready and up to date: it unregisters removed brokers, and updates the metadata
 // version to the version of Kafka. A failure is only a warning, because the nodes are up to date. Strays are reported before that, because
 // the roller updates no node while one runs.
@@ -31,7 +34,7 @@ func (p *pass) brokers(ctx context.Context) error {
 	found, err := p.Kafka.Inspect(ctx, to)
 	if err != nil {
 		if converged {
-			p.warn("KafkaUnreachable", fmt.Sprintf("The brokers did not answer the operator: %v", err))
+			p.warnOfSilence(err)
 			p.askAgain(err)
 		}
 		return nil
@@ -44,6 +47,20 @@ func (p *pass) brokers(ctx context.Context) error {
 	p.status.MetadataVersion = found.MetadataVersion.String()
 	p.unregister(ctx, to, slices.DeleteFunc(strays, func(b kafka.Node) bool { return !b.Fenced }))
 	return p.moveMetadataVersion(ctx, to, found.MetadataVersion)
+}
+
+// warnOfSilence reports brokers that do not answer. Once is not enough: an operator that has just started may not reach them yet. A warning
+// that is there stays as it is until they have answered, or not for the second time.
+func (p *pass) warnOfSilence(err error) {
+	message := fmt.Sprintf("The brokers did not answer the operator: %v", err)
+	if silent, is := errors.AsType[*SilentError](err); is && !silent.Lasting {
+		shown := slices.IndexFunc(p.kafka.Status.Conditions, func(c v1.Condition) bool { return c.Reason == reasonUnreachable })
+		if shown < 0 {
+			return
+		}
+		message = p.kafka.Status.Conditions[shown].Message
+	}
+	p.warn(reasonUnreachable, message)
 }
 
 // unregister deletes the registrations of brokers that left. One that got a replica while it stopped keeps its own, until the replica was

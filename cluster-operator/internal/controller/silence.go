@@ -25,6 +25,8 @@ type SilentError struct {
 	Err error
 	// Again is when to ask again.
 	Again time.Duration
+	// Lasting reports that they did not say anything either when they were asked before.
+	Lasting bool
 }
 
 func (e *SilentError) Error() string { return e.Err.Error() }
@@ -86,10 +88,11 @@ func askInBackground[T any](ctx context.Context, c *Clients, to Connection, what
 		found, _ = q.found.(T)
 		return found, c.silent.note(to.Kafka, what, q.err, c.Now())
 	}
-	if err = c.silent.last(to.Kafka, what); err == nil {
-		err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)
+	last := c.silent.last(to.Kafka, what)
+	if last.err == nil {
+		last.err = fmt.Errorf("the brokers at %v have not answered within %s", to.Config.Bootstrap, answerTimeout)
 	}
-	return found, &SilentError{err, to.Config.RequestTimeout}
+	return found, &SilentError{last.err, to.Config.RequestTimeout, last.lasting()}
 }
 
 // ask asks the brokers of a Kafka, unless that is under way, or has been answered a moment ago.
@@ -131,21 +134,24 @@ type silence struct {
 	until time.Time
 }
 
+// lasting reports whether a question was not answered twice or more in a row.
+func (s silence) lasting() bool { return s.wait > firstSilence }
+
 // lasts returns the error of a question that is not to be asked yet.
 func (s *silences) lasts(kafka types.NamespacedName, what string, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if it, ok := s.of[kafka][what]; ok && now.Before(it.until) {
-		return &SilentError{it.err, it.until.Sub(now)}
+		return &SilentError{it.err, it.until.Sub(now), it.lasting()}
 	}
 	return nil
 }
 
-// last returns the previous result, or nil. It stays until there is a new one, so that the status does not change.
-func (s *silences) last(kafka types.NamespacedName, what string) error {
+// last returns the previous silence, or none. It stays until there is a new result, so that the status does not change.
+func (s *silences) last(kafka types.NamespacedName, what string) silence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.of[kafka][what].err
+	return s.of[kafka][what]
 }
 
 // note stores the result, and returns the error with the time of the next attempt.
@@ -166,8 +172,9 @@ func (s *silences) note(kafka types.NamespacedName, what string, err error, now 
 	if s.of[kafka] == nil {
 		s.of[kafka] = map[string]silence{}
 	}
-	s.of[kafka][what] = silence{err, wait, now.Add(wait)}
-	return &SilentError{err, wait}
+	this := silence{err, wait, now.Add(wait)}
+	s.of[kafka][what] = this
+	return &SilentError{err, wait, this.lasting()}
 }
 
 // forget forgets a Kafka.

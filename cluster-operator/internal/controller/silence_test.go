@@ -3,11 +3,14 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
@@ -32,6 +35,7 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 			again := &SilentError{}
 			g.Expect(errors.As(err, &again)).To(BeTrue())
 			g.Expect(again.Again).To(Equal(wait - passed))
+			g.Expect(again.Lasting).To(Equal(i > 0))
 			g.Expect(err).To(MatchError(refused))
 			now = before
 		}
@@ -47,6 +51,36 @@ func TestSilentBrokersAreAskedLessOften(t *testing.T) {
 	g.Expect(err).To(MatchError(refused))
 	g.Expect(clients.silent.note(silent.Kafka, "state", nil, now)).To(Succeed())
 	g.Expect(clients.silent.lasts(silent.Kafka, "state", now)).To(Succeed(), "it answered")
+}
+
+// An operator that has just started may not reach brokers at first.
+func TestBrokersThatDoNotAnswerOnceAreNotReported(t *testing.T) {
+	w := newReadyWorld(t, "pool", 1)
+	unreachable := ContainElement(HaveField("Reason", "KafkaUnreachable"))
+	told := func() int {
+		return len(slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return !strings.HasPrefix(e, "KafkaUnreachable: ") }))
+	}
+	w.brokers.err = &SilentError{Err: errors.New("they have not answered within 2s"), Again: 7 * time.Second}
+	result, err := w.r.Reconcile(t.Context(),
+		reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "my-cluster"}})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(result.RequeueAfter).To(Equal(7 * time.Second))
+	w.Expect(w.conditions()).NotTo(unreachable)
+
+	w.brokers.err = &SilentError{Err: errors.New("connection refused"), Again: time.Second, Lasting: true}
+	w.reconcile()
+	w.Expect(w.conditions()).To(unreachable)
+	w.Expect(told()).To(Equal(1))
+	shown := w.conditions()
+
+	w.brokers.err = &SilentError{Err: errors.New("they have not answered within 2s"), Again: 7 * time.Second}
+	w.reconcile()
+	w.Expect(w.conditions()).To(Equal(shown), "another operator goes on with what is known")
+	w.Expect(told()).To(Equal(1))
+
+	w.brokers.err = nil
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(unreachable)
 }
 
 // TestQuestionsThatNobodyAsksAnyMoreAreForgotten checks that failed questions about nodes that are gone do not add up.
@@ -146,6 +180,7 @@ func TestAPassDoesNotWaitForBrokersThatHang(t *testing.T) {
 		again := &SilentError{}
 		g.Expect(errors.As(err, &again)).To(BeTrue())
 		g.Expect(again.Again).To(Equal(10 * time.Second))
+		g.Expect(again.Lasting).To(BeFalse())
 		g.Expect(err).To(MatchError(ContainSubstring("have not answered within 2s")))
 	}
 	g.Expect(waits).To(HaveExactElements(answerTimeout, answerTimeout, answerTimeout), "each is waited for once")
