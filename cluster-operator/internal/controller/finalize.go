@@ -57,7 +57,8 @@ func (r *Reconciler) finalize(ctx context.Context, kafka *v1.Kafka) (reconcile.R
 		failure.Message += ". " + p.withoutFinalizer()
 	}
 	_, retry := p.conclude(err)
-	p.report(r.Now().Sub(began))
+	p.count(r.Now().Sub(began))
+	p.tell(kafka.Status)
 	if err := r.writeStatus(ctx, kafka, status.Of(p.status)); err != nil && !apierrors.IsConflict(err) {
 		return reconcile.Result{}, err
 	}

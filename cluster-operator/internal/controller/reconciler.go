@@ -89,6 +89,9 @@ type Reconciler struct {
 	kafkas, nodePools apply.Replaced
 	// reportedKept are, by Kafka, the uids of objects that are not wanted, and of which was reported that they stay.
 	reportedKept sync.Map
+	// toldWarnings are, by Kafka, the messages of the warnings that there are Events of. A pass that ends early has the status without those
+	// that it did not come to.
+	toldWarnings sync.Map
 	// nodesUnwatched is true while a watch of the Kubernetes nodes at home has not begun in time.
 	nodesUnwatched atomic.Bool
 	// topicOperators are the Kafkas, by namespace and name, for which this process deployed a topic operator whose KafkaTopics were not
@@ -142,17 +145,24 @@ func (r *Reconciler) reconcile(ctx context.Context, kafka *v1.Kafka) (reconcile.
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	next, retry := p.conclude(err)
-	p.report(r.Now().Sub(began))
+	p.count(r.Now().Sub(began))
+	before := kafka.Status
 	pools := p.concludePools(ctx) // before the Kafka: once it is Ready, they are
 	if apierrors.IsConflict(pools) && r.lastingConflictAtHome(name, pools) == nil {
 		return reconcile.Result{RequeueAfter: conflictDelay}, nil
 	}
 	switch err := errors.Join(r.writeStatus(ctx, kafka, status.Of(p.status)), pools); {
 	case apierrors.IsConflict(err):
-		return r.requeueStale(name, err) // the cache is behind
+		result, lasts := r.requeueStale(name, err) // the cache is behind
+		if lasts != nil {
+			p.tell(before)
+		}
+		return result, lasts
 	case err != nil:
+		p.tell(before) // the status may never say it
 		return reconcile.Result{}, err
 	}
+	p.tell(before) // not before a pass that is repeated at once because of a conflict
 	if !conflict {
 		r.conflicts.noneMet(name, r.Now())
 	}
@@ -185,6 +195,7 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 	r.unknown.remember(kafka, nil)
 	r.kafkas.Forget(kafka)
 	r.reportedKept.Delete(kafka)
+	r.toldWarnings.Delete(kafka)
 }
 
 // passOver returns a pass over a Kafka.

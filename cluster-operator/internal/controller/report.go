@@ -16,13 +16,15 @@ import (
 	"github.com/kafka-operators/kafka-operators/operator/passes"
 )
 
-// report counts the pass, and records an Event for a failure, for each warning that the status does not show yet, and for each Kubernetes
-// cluster that was lost or is back.
-func (p *pass) report(took time.Duration) {
+// failed reports whether the pass failed. Neither a pending deletion nor hibernation is a failure.
+func (p *pass) failed() bool {
+	return p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting && p.status.Failure.Reason != reasonHibernated
+}
+
+// count counts the pass, and what it found.
+func (p *pass) count(took time.Duration) {
 	name := client.ObjectKeyFromObject(p.kafka)
-	// Neither a pending deletion nor hibernation is a failure.
-	failed := p.status.Failure != nil && p.status.Failure.Reason != reasonDeleting && p.status.Failure.Reason != reasonHibernated
-	p.Metrics.Reconciled(name.Namespace, passes.Pass{Took: took, Periodical: wasReady(p.kafka), Succeeded: !failed})
+	p.Metrics.Reconciled(name.Namespace, passes.Pass{Took: took, Periodical: wasReady(p.kafka), Succeeded: !p.failed()})
 	figures := p.figures
 	figures.Ready = status.Converged(p.status)
 	figures.Pending = len(p.status.Pending)
@@ -36,17 +38,36 @@ func (p *pass) report(took time.Duration) {
 	if unread := figures.Created.IsZero(); !unread || !p.Metrics.Unread(name) {
 		p.Metrics.Observe(name, figures)
 	}
-	problems := slices.Clone(p.status.Warnings)
-	if failed {
-		problems = append(problems, *p.status.Failure)
+}
+
+// tell records an Event for a failure, for each warning, and for each Kubernetes cluster that was lost or is back, unless the status before
+// the pass shows it.
+func (p *pass) tell(before v1.KafkaStatus) {
+	name := client.ObjectKeyFromObject(p.kafka)
+	stored, _ := p.toldWarnings.Load(name)
+	told, _ := stored.([]string)
+	shown := func(message string) bool {
+		return slices.ContainsFunc(before.Conditions, func(c v1.Condition) bool { return c.Message == message })
 	}
-	for _, problem := range problems {
-		shown := func(c v1.Condition) bool { return c.Message == problem.Message }
-		if !slices.ContainsFunc(p.kafka.Status.Conditions, shown) {
-			p.Events.Warning(p.kafka, problem.Reason, "Reconcile", problem.Message)
+	var warned []string
+	for _, w := range p.status.Warnings {
+		warned = append(warned, w.Message)
+		if !shown(w.Message) && !slices.Contains(told, w.Message) {
+			p.Events.Warning(p.kafka, w.Reason, "Reconcile", w.Message)
 		}
 	}
-	p.reportClusters()
+	if p.status.Failure != nil { // the pass did not come to all of them
+		for _, message := range told {
+			if !slices.Contains(warned, message) {
+				warned = append(warned, message)
+			}
+		}
+	}
+	p.toldWarnings.Store(name, warned)
+	if p.failed() && !shown(p.status.Failure.Message) {
+		p.Events.Warning(p.kafka, p.status.Failure.Reason, "Reconcile", p.status.Failure.Message)
+	}
+	p.tellClusters(before.StretchClusters)
 }
 
 // wasReady reports whether a Kafka was Ready, by its status.

@@ -178,13 +178,13 @@ func (p *pass) describeClusters() {
 	p.status.Stretch = in
 }
 
-// reportClusters records an Event for each Kubernetes cluster that the status does not show as lost yet, or as back.
-func (p *pass) reportClusters() {
+// tellClusters records an Event for each Kubernetes cluster that the status did not show as lost before, or as back.
+func (p *pass) tellClusters(before []v1.StretchClusterStatus) {
 	if p.status.Stretch == nil {
 		return
 	}
 	shown := map[string]v1.StretchClusterStatus{}
-	for _, s := range p.kafka.Status.StretchClusters {
+	for _, s := range before {
 		shown[s.Name] = s
 	}
 	for _, c := range p.status.Stretch.Clusters {
