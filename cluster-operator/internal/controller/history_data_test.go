@@ -93,8 +93,9 @@ func (h *history) forced() bool {
 	return ok && v1.IsTrue(kafka.Annotations, v1.AnnotationSkipScaleDownCheck)
 }
 
-// judgeStart checks that a node starts with all of its volumes that have replicas. A volume may have got one that could not be cordoned
-// after it was taken from its node.
+// judgeStart checks that a broker starts with all of its volumes that have replicas. A volume may have got one that could not be cordoned
+// after it was taken from its node. A former broker whose pod died before it was empty starts as a controller, and its volumes may leave it:
+// they have to stay in Kubernetes.
 func (h *history) judgeStart(s *apiServer, pod *corev1.Pod) {
 	h.t.Helper()
 	mounted := claims(pod)
@@ -103,7 +104,7 @@ func (h *history) judgeStart(s *apiServer, pod *corev1.Pod) {
 		switch c := h.contentsOf(s, all[name]); {
 		case slices.Contains(mounted, name):
 			*c = contents{full: c.full}
-		case c.full && !c.stranded && !c.exposed && !h.forced():
+		case c.full && !c.stranded && !c.exposed && !h.forced() && pod.Labels[core.LabelBrokerRole] == "true":
 			h.failf("pod %s starts in %s without its volume %s, which has replicas", pod.Name, s.id, name)
 		default:
 			c.stranded = c.stranded || c.full
