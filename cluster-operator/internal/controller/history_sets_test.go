@@ -188,11 +188,14 @@ func (h *history) judgeLostNode(s *apiServer, pod string) {
 
 // judgeLeft judges, after a whole pass, the nodes of lost sets that left with the accident, which needs no write of the set: set and pool
 // agree that they are no nodes, or neither exists. The operator then looks once what they hold, and misses a topic that is made after that.
-// A pass that refuses what users want, or is paused, is not a whole one.
+// A pass that failed, as the condition Ready says, or is paused, is not a whole one.
 func (h *history) judgeLeft(missed bool) {
 	h.t.Helper()
 	s := h.k8s.server
-	partial := func(c v1.Condition) bool { return c.Type == "Stalled" || c.Type == v1.ConditionReconciliationPaused }
+	whole := []string{"", v1.ReasonCreating, "Updating", "NodesNotReady", "ListenerNotReady", "TopicOperatorNotReady"}
+	partial := func(c v1.Condition) bool {
+		return c.Type == v1.ConditionReconciliationPaused || c.Type == v1.ConditionReady && !slices.Contains(whole, c.Reason)
+	}
 	if slices.ContainsFunc(h.kafka(h.name).Status.Conditions, partial) {
 		return
 	}
