@@ -94,8 +94,8 @@ func (h *history) forced() bool {
 }
 
 // judgeStart checks that a broker starts with all of its volumes that have replicas. A volume may have got one that could not be cordoned
-// after it was taken from its node. A former broker whose pod died before it was empty starts as a controller, and its volumes may leave it:
-// they have to stay in Kubernetes.
+// after it was taken from its node. A former broker whose pod died before it was empty starts as a controller, and its volumes may leave
+// it: they have to stay in Kubernetes.
 func (h *history) judgeStart(s *apiServer, pod *corev1.Pod) {
 	h.t.Helper()
 	mounted := claims(pod)
