@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,10 +31,31 @@ func (h *history) configure(s *apiServer, listed *corev1.Pod) {
 	if !ok || configOf(s, listed.Name) != wanted {
 		return // one of the two is not written yet
 	}
+	if h.configured[pod.UID] != wanted {
+		h.takeOverCordon(s, pod.Name)
+	}
 	h.configured[pod.UID] = wanted
 	for home := range h.foreign {
 		if kafka, ok := home.objects[facts.Key{Kind: "Kafka", Name: h.name}].object().(*v1.Kafka); ok && kafka.DeletionTimestamp == nil {
 			h.reportConfigured(home, kafka, pod)
+		}
+	}
+}
+
+// takeOverCordon cordons the log directories in the configuration of a broker, as Kafka 4.3 does when it changes, and not when it starts.
+func (h *history) takeOverCordon(s *apiServer, pod string) {
+	config, is := s.objects[facts.Key{Kind: "ConfigMap", Name: pod}].object().(*corev1.ConfigMap)
+	id, _ := core.NodeID(pod)
+	if !is {
+		return
+	}
+	for line := range strings.Lines(config.Data[core.ConfigMapServerConfig]) {
+		cordoned, found := strings.CutPrefix(strings.TrimSpace(line), "cordoned.log.dirs=")
+		for i := range h.brokers.dirs[id] {
+			dir := &h.brokers.dirs[id][i]
+			if found {
+				dir.Cordoned = cordoned == "*" || slices.Contains(strings.Split(cordoned, ","), dir.Path)
+			}
 		}
 	}
 }
