@@ -1,6 +1,8 @@
 package app
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,6 +71,8 @@ type announcer struct {
 	events    recorder
 	namespace string
 	blocked   map[roller.NodeID]roller.Rule
+	// waiting is since when nodes are blocked while the roll waits.
+	waiting map[roller.NodeID]time.Time
 }
 
 // ReportLook implements engine.Reporter.
@@ -87,10 +91,20 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 			}
 		}
 	}
-	blocked := map[roller.NodeID]roller.Rule{}
+	blocked, waiting := map[roller.NodeID]roller.Rule{}, map[roller.NodeID]time.Time{}
 	for _, n := range d.Nodes {
 		b, is := engine.Obstacle(n)
-		if !is || passes(d, b) {
+		if !is {
+			continue
+		}
+		since := s.At
+		if d.Phase == roller.PhaseWaiting {
+			if earlier, waits := a.waiting[n.Node]; waits {
+				since = earlier
+			}
+			waiting[n.Node] = since
+		}
+		if passes(d, b) && s.At.Sub(since) < longestWait {
 			continue
 		}
 		blocked[n.Node] = b.Rule
@@ -102,8 +116,12 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 			a.events.Warning(a.pod(s.Node(n.Node)), "Blocked", eventBlock, what+" waits ("+string(b.Rule)+"): "+b.Why)
 		}
 	}
-	a.blocked = blocked
+	a.blocked, a.waiting = blocked, waiting
 }
+
+// longestWait is how long a roll may wait without a word about the nodes that are blocked meanwhile: the node that it waits for may never
+// be ready.
+const longestWait = 10 * time.Minute
 
 // passes reports whether a block is likely to end with the roll that is in progress: each restart costs the others a voter or a replica in
 // sync for a while.

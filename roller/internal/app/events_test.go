@@ -152,6 +152,16 @@ func TestABlockThatPassesWithTheRollIsNotTold(t *testing.T) {
 		g.Expect(look(roller.PhaseBlocked, rule)).To(HaveLen(1), "the roll is over, and the block is still there")
 	}
 	g.Expect(look(roller.PhaseRolling, roller.RuleHold)).To(HaveLen(1), "a hold has nothing to do with the roll")
+
+	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty())
+	s.At = s.At.Add(longestWait)
+	g.Expect(look(roller.PhaseRolling, roller.RuleQuorum)).To(BeEmpty(), "a node restarts")
+	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty(), "it begins to wait")
+	s.At = s.At.Add(longestWait - 1)
+	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty())
+	s.At = s.At.Add(1)
+	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(HaveLen(1), "what it waits for may never come")
+	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty(), "once")
 }
 
 // Users count restarts by the action of their Events.
