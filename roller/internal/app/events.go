@@ -71,8 +71,8 @@ type announcer struct {
 	events    recorder
 	namespace string
 	blocked   map[roller.NodeID]roller.Rule
-	// waiting is since when nodes are blocked while the roll waits.
-	waiting map[roller.NodeID]time.Time
+	// passing is since when nodes are blocked by what is likely to pass.
+	passing map[roller.NodeID]time.Time
 }
 
 // ReportLook implements engine.Reporter.
@@ -91,21 +91,21 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 			}
 		}
 	}
-	blocked, waiting := map[roller.NodeID]roller.Rule{}, map[roller.NodeID]time.Time{}
+	blocked, passing := map[roller.NodeID]roller.Rule{}, map[roller.NodeID]time.Time{}
 	for _, n := range d.Nodes {
 		b, is := engine.Obstacle(n)
 		if !is {
 			continue
 		}
-		since := s.At
-		if d.Phase == roller.PhaseWaiting {
-			if earlier, waits := a.waiting[n.Node]; waits {
-				since = earlier
+		if passes(d, b) && a.blocked[n.Node] != b.Rule {
+			since, before := a.passing[n.Node]
+			if !before {
+				since = s.At
 			}
-			waiting[n.Node] = since
-		}
-		if passes(d, b) && s.At.Sub(since) < longestWait {
-			continue
+			passing[n.Node] = since
+			if s.At.Sub(since) < longestPass {
+				continue
+			}
 		}
 		blocked[n.Node] = b.Rule
 		if a.blocked[n.Node] != b.Rule {
@@ -116,19 +116,18 @@ func (a *announcer) ReportLook(s *roller.Snapshot, d roller.Decision, outcomes [
 			a.events.Warning(a.pod(s.Node(n.Node)), "Blocked", eventBlock, what+" waits ("+string(b.Rule)+"): "+b.Why)
 		}
 	}
-	a.blocked, a.waiting = blocked, waiting
+	a.blocked, a.passing = blocked, passing
 }
 
-// longestWait is how long a roll may wait without a word about the nodes that are blocked meanwhile: the node that it waits for may never
-// be ready.
-const longestWait = 10 * time.Minute
+// longestPass is how long a block that is likely to pass is not told: a long roll may have nothing to do with it.
+const longestPass = 10 * time.Minute
 
-// passes reports whether a block is likely to end with the roll that is in progress: each restart costs the others a voter or a replica in
-// sync for a while.
+// passes reports whether a block is likely to end with the restart that is in progress, which costs the others a voter or a replica in
+// sync.
 func passes(d roller.Decision, b roller.Block) bool {
 	switch b.Rule {
-	case roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss, roller.RuleUnknown:
-		return d.Phase == roller.PhaseRolling || d.Phase == roller.PhaseWaiting
+	case roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss:
+		return d.Phase == roller.PhaseRolling
 	}
 	return false
 }

@@ -146,22 +146,31 @@ func TestABlockThatPassesWithTheRollIsNotTold(t *testing.T) {
 			{Node: 1, Need: roller.NeedRestart, Blocks: []roller.Block{{Rule: rule, Why: "why"}}}}}, nil)
 		return r.taken()
 	}
-	for _, rule := range []roller.Rule{roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss, roller.RuleUnknown} {
+	for _, rule := range []roller.Rule{roller.RuleQuorum, roller.RuleAvailability, roller.RuleClusterLoss} {
 		g.Expect(look(roller.PhaseRolling, rule)).To(BeEmpty(), "another node restarts")
-		g.Expect(look(roller.PhaseWaiting, rule)).To(BeEmpty(), "another node waits for time")
 		g.Expect(look(roller.PhaseBlocked, rule)).To(HaveLen(1), "the roll is over, and the block is still there")
+		g.Expect(look(roller.PhaseRolling, rule)).To(BeEmpty())
+		g.Expect(look(roller.PhaseBlocked, rule)).To(BeEmpty(), "it was told, and never ended")
 	}
 	g.Expect(look(roller.PhaseRolling, roller.RuleHold)).To(HaveLen(1), "a hold has nothing to do with the roll")
+	g.Expect(look(roller.PhaseRolling, roller.RuleUnknown)).To(HaveLen(1), "nor has what nobody knows")
+	g.Expect(look(roller.PhaseWaiting, roller.RuleAvailability)).To(HaveLen(1), "no node restarts, so nothing will end it")
 
-	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty())
-	s.At = s.At.Add(longestWait)
-	g.Expect(look(roller.PhaseRolling, roller.RuleQuorum)).To(BeEmpty(), "a node restarts")
-	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty(), "it begins to wait")
-	s.At = s.At.Add(longestWait - 1)
-	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty())
+	g.Expect(look(roller.PhaseRolling, roller.RuleQuorum)).To(BeEmpty())
+	s.At = s.At.Add(longestPass - 1)
+	g.Expect(look(roller.PhaseRolling, roller.RuleQuorum)).To(BeEmpty())
 	s.At = s.At.Add(1)
-	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(HaveLen(1), "what it waits for may never come")
-	g.Expect(look(roller.PhaseWaiting, roller.RuleQuorum)).To(BeEmpty(), "once")
+	g.Expect(look(roller.PhaseRolling, roller.RuleQuorum)).To(HaveLen(1), "a roll takes hours, and the block may have another cause")
+	g.Expect(look(roller.PhaseRolling, roller.RuleQuorum)).To(BeEmpty(), "once")
+}
+
+// A pod that should have ended is told although all else is well: no roll is in progress.
+func TestAPodThatShouldHaveEndedIsToldWhileNothingRolls(t *testing.T) {
+	g := NewWithT(t)
+	a, r, s := announce()
+	a.ReportLook(s, roller.Decision{Phase: roller.PhaseWaiting, Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedNothing,
+		Blocks: []roller.Block{{Rule: roller.RuleUnknown, Why: "its pod should have ended"}}}}}, nil)
+	g.Expect(r.taken()).To(HaveLen(1))
 }
 
 // Users count restarts by the action of their Events.
