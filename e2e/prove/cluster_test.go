@@ -172,7 +172,7 @@ func (c *cluster) catchUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if found[resource].Entries[key].Value != value {
+		if found[resource].Err == nil && found[resource].Entries[key].Value != value {
 			return fmt.Errorf("%w caught up", errNotYet)
 		}
 		return found[resource].Err

@@ -27,6 +27,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -194,6 +195,20 @@ func newReadyWorld(t *testing.T, pool string, nodes int32) *world {
 	w.reconcile()
 	w.Expect(w.ready().Status).To(Equal("True"))
 	return w
+}
+
+// reportConfigured reports with which configurations pods run, by uid, as the roller does.
+func (w *world) reportConfigured(pods map[string]string) {
+	w.t.Helper()
+	text, err := json.Marshal(core.RollerStatus{Configurations: pods})
+	w.Expect(err).NotTo(HaveOccurred())
+	config := &corev1.ConfigMap{ObjectMeta: w.named(core.RollerStatusName("my-cluster"))}
+	_, err = controllerutil.CreateOrUpdate(w.t.Context(), w.k8s, config, func() error {
+		config.Labels = map[string]string{core.LabelManagedBy: core.ManagedByRoller, v1.LabelCluster: "my-cluster"}
+		config.Data = map[string]string{core.RollerStatusKey: string(text)}
+		return nil
+	})
+	w.Expect(err).NotTo(HaveOccurred())
 }
 
 // newWorldOn is newWorld on another API server.

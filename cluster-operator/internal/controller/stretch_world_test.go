@@ -22,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -372,20 +371,6 @@ func (w *stretchedWorld) endPods(id string) {
 			w.Expect(m.Delete(w.t.Context(), &pods.Items[i], client.GracePeriodSeconds(0))).To(Succeed())
 		}
 	}
-}
-
-// reportConfigured reports with which configurations pods run, by uid, as the roller does.
-func (w *world) reportConfigured(pods map[string]string) {
-	w.t.Helper()
-	text, err := json.Marshal(core.RollerStatus{Configurations: pods})
-	w.Expect(err).NotTo(HaveOccurred())
-	config := &corev1.ConfigMap{ObjectMeta: w.named(core.RollerStatusName("my-cluster"))}
-	_, err = controllerutil.CreateOrUpdate(w.t.Context(), w.k8s, config, func() error {
-		config.Labels = map[string]string{core.LabelManagedBy: core.ManagedByRoller, v1.LabelCluster: "my-cluster"}
-		config.Data = map[string]string{core.RollerStatusKey: string(text)}
-		return nil
-	})
-	w.Expect(err).NotTo(HaveOccurred())
 }
 
 // all returns the resourceVersions of everything in the namespace, in all Kubernetes clusters.
