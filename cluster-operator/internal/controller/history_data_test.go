@@ -28,6 +28,9 @@ type contents struct {
 	sealed, exposed bool
 	// stranded is true once a node started without the full volume: Kafka tells no more what it holds.
 	stranded bool
+	// unseen is true once the node left while it was down, with replicas of a topic that the operator may not describe, and that no broker
+	// that responds has. Nobody tells the operator of them (docs/decisions/who-owns-nodes.md).
+	unseen bool
 }
 
 // contentsOf returns the truth about a claim, and learns first what changed: a broker that runs with the claim tells what the volume holds,
@@ -42,6 +45,10 @@ func (h *history) contentsOf(s *apiServer, claim *corev1.PersistentVolumeClaim) 
 	id, ok := core.NodeID(name)
 	if !ok || h.brokers.err != nil || h.brokers.replicas == nil {
 		return c // a claim of somebody else, or nothing has changed that anybody knows of
+	}
+	if c.unseen {
+		c.full = false
+		return c
 	}
 	pod, runs := s.objects[facts.Key{Kind: "Pod", Name: name}].object().(*corev1.Pod)
 	listed := h.brokers.replicas[id] + h.brokers.hidden[id]

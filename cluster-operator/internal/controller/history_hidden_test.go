@@ -3,6 +3,9 @@ package controller
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 )
 
@@ -42,6 +45,24 @@ func (h *history) judgeLeaves(id int32) {
 		for _, other := range pool.Status.NodeIDs {
 			if !answers(id) && other != id && answers(other) && b.hidden[other] > 0 {
 				h.failf("node %d was dropped, which does not say what it holds, and node %d has a topic that is hidden", id, other)
+			}
+		}
+	}
+	if !answers(id) && b.hidden[id] > 0 {
+		h.unseen(id)
+	}
+}
+
+// unseen notes that nobody tells what the volumes of a node hold.
+func (h *history) unseen(id int32) {
+	for s := range h.foreign {
+		for key, o := range s.objects {
+			claim, ok := o.object().(*corev1.PersistentVolumeClaim)
+			if !ok || h.foreign[s][key] != nil {
+				continue
+			}
+			if of, ok := core.NodeID(h.podNamed(claim.Name)); ok && of == id {
+				h.contentsOf(s, claim).unseen = true
 			}
 		}
 	}

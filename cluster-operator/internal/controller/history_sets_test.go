@@ -51,7 +51,7 @@ func (h *history) namesIn(set *core.StrimziPodSet) []string {
 	return names
 }
 
-// restoreLost does what the status asks users for whose StrimziPodSet was lost: it gives each pool without a set the storage of its nodes,
+// restoreLost does what the status asks users for whose StrimziPodSet was lost or emptied: it gives each such pool the storage of its nodes,
 // and as many nodes as volumes need. If no node is left, it also creates the pools again whose volumes are left.
 func (h *history) restoreLost() {
 	objects := h.k8s.server.objects
@@ -60,7 +60,11 @@ func (h *history) restoreLost() {
 	}
 	for _, key := range sortedKeys(objects) {
 		pool, ok := objects[key].object().(*v1.KafkaNodePool)
-		if !ok || objects[facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + pool.Name}] != nil {
+		if !ok {
+			continue
+		}
+		set, ok := objects[facts.Key{Kind: "StrimziPodSet", Name: h.name + "-" + pool.Name}].object().(*core.StrimziPodSet)
+		if ok && len(set.Spec.Pods) > 0 {
 			continue
 		}
 		pool = pool.DeepCopy()
