@@ -8,8 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/facts"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 )
@@ -24,6 +27,9 @@ func (p *pass) assign(ctx context.Context) error {
 		return err
 	}
 	if err := p.assignNodes(ctx, in); err != nil {
+		return err
+	}
+	if err := p.confirmNewIDs(ctx); err != nil {
 		return err
 	}
 	if err := p.checkVoters(in.Voters); err != nil {
@@ -128,6 +134,31 @@ func (p *pass) inTheWay(ctx context.Context) (strays []int32) {
 		}
 	}
 	return strays
+}
+
+// confirmNewIDs checks that the ids of new nodes are free by the API servers as well. A cache that is behind does not show each node and
+// volume, and then only the status of its pool tells that an id is taken; it does not if the pool was deleted or scaled down.
+func (p *pass) confirmNewIDs(ctx context.Context) error {
+	made := p.existingIDs()
+	given := slices.DeleteFunc(p.input.Topology.Nodes(), func(n topology.Node) bool {
+		return made[n.ID] || slices.Contains(p.knownIDs(p.input.Pools[n.Pool]), n.ID)
+	})
+	if len(given) == 0 {
+		return nil
+	}
+	for _, s := range p.sites {
+		used, err := facts.ReadUsedIDs(ctx, s.live, client.ObjectKeyFromObject(p.kafka))
+		if err != nil {
+			return fmt.Errorf("check that the ids of new nodes are free: %w", err)
+		}
+		shown := s.shown.UsedIDs()
+		for use := range used {
+			if !shown[use] && slices.ContainsFunc(given, func(n topology.Node) bool { return n.ID == use.ID }) {
+				return fmt.Errorf("%s %s uses node ID %d: %w", use.By.Kind, use.By.Name, use.ID, errBehind)
+			}
+		}
+	}
+	return nil
 }
 
 // checkAssigned refuses nodes that would lack what nodes of before had.

@@ -29,6 +29,7 @@ const (
 	faultNoPreconditions = "the API servers do not look at uids and resourceVersions"
 	faultNoIdentity      = "Kubernetes clusters are not told apart"
 	faultOldAnchors      = "the API servers tell what the anchors were"
+	faultOldIDs          = "the API servers tell which nodes and volumes there were"
 	faultNoTraces        = "nobody looks for nodes elsewhere of a Kafka that says nothing of them"
 	faultUpToDate        = "pods seem to be made from what StrimziPodSets list"
 	faultOneCentral      = "volumes seem to be of the central cluster that reads them"
@@ -49,8 +50,10 @@ type central struct {
 	// ids, holders, uids and clusterIDs are all that the Kafka ever had: owner ids, the holders' hashes in terms, uids of Kafka objects, and
 	// ids of Kafka clusters.
 	ids, holders, clusterIDs map[string]bool
-	uids                     map[types.UID]bool
-	epoch                    int64
+	// givenAtHome are the nodes that got their ids while the Kafka was in one Kubernetes cluster.
+	givenAtHome map[node]bool
+	uids        map[types.UID]bool
+	epoch       int64
 }
 
 // learn records the owner's id, holder and epoch, and the cluster id, of a Kafka object.
@@ -175,6 +178,19 @@ func (l *link) APIReader() client.Reader {
 			all[anchorKey] = l.view[anchorKey]
 			return all
 		}
+		if l.h.fault == faultOldIDs && l.view != nil {
+			all := maps.Clone(l.bound.objects)
+			hasIDs := func(key facts.Key, _ *stored) bool {
+				return key.Kind == "StrimziPodSet" || key.Kind == "PersistentVolumeClaim"
+			}
+			maps.DeleteFunc(all, hasIDs)
+			for key, o := range l.view {
+				if hasIDs(key, o) {
+					all[key] = o
+				}
+			}
+			return all
+		}
 		return l.seen(l.bound.objects)
 	}}}
 }
@@ -251,7 +267,8 @@ type stretched struct {
 func (h *stretched) central(id string, scheme *apiServer) *central {
 	s := h.server(id, scheme.scheme)
 	c := &central{id: "central", server: s, k8s: s.client(), points: map[string]*apiServer{},
-		ids: map[string]bool{}, holders: map[string]bool{}, clusterIDs: map[string]bool{}, uids: map[types.UID]bool{}}
+		givenAtHome: map[node]bool{}, ids: map[string]bool{}, holders: map[string]bool{}, clusterIDs: map[string]bool{},
+		uids: map[types.UID]bool{}}
 	judge := s.written
 	s.written = func(key facts.Key, before, after client.Object) {
 		judge(key, before, after)

@@ -236,7 +236,7 @@ func (h *stretched) judgeCopy(s *apiServer, secret *corev1.Secret) {
 
 // judgeIDs checks that no node gets an id that another node, or another node's volume, has in any Kubernetes cluster. For a Kafka in one
 // Kubernetes cluster, it ignores the volumes that the Kafka left in others, and for one with none of its pools in a cluster, those that an
-// earlier Kafka left there.
+// earlier Kafka left there. Nodes that had their ids before keep them when such a Kafka is stretched.
 func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set *core.StrimziPodSet) {
 	h.t.Helper()
 	kafka := c.kafka()
@@ -246,6 +246,9 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set
 	}
 	several := kafka != nil && (kafka.Annotations[v1.AnnotationStretch] == "true" || len(kafka.Finalizers) > 0)
 	for _, n := range nodesOf(h.t.Fatal, s, set) {
+		if !several {
+			c.givenAtHome[n] = true
+		}
 		for _, other := range h.nodes(c) {
 			if other.id == n.id && (other.pool != n.pool || other.server != s) {
 				h.failf("node %d of pool %s in %s gets the id of one of pool %s in %s", n.id, n.pool, s.id, other.pool, other.server.id)
@@ -255,7 +258,7 @@ func (h *stretched) judgeIDs(c *central, s *apiServer, before client.Object, set
 			for key, o := range elsewhere.objects {
 				if claim, ok := o.Object.(*corev1.PersistentVolumeClaim); ok && strings.HasSuffix(key.Name, fmt.Sprintf("-%d", n.id)) &&
 					c.clusterIDs[claim.Annotations[model.AnnotationClusterID]] &&
-					(elsewhere == c.server || several && !slices.Contains(listed, n) && c.marked(claim, key.Kind) &&
+					(elsewhere == c.server || several && !slices.Contains(listed, n) && !c.givenAtHome[n] && c.marked(claim, key.Kind) &&
 						(claim.Annotations[ownership.MarkID] == kafka.Annotations[ownership.MarkID] || c.places(elsewhere))) &&
 					claim.DeletionTimestamp == nil &&
 					claim.Labels[core.LabelPoolName] != n.pool {

@@ -98,6 +98,7 @@ func (p *pass) readSite(ctx context.Context, s *site) (err error) {
 	if s.facts, err = facts.Read(ctx, s.cache, client.ObjectKeyFromObject(p.kafka)); err != nil {
 		return err
 	}
+	s.shown = facts.Cluster{Objects: maps.Clone(s.facts.Objects)}
 	for key, o := range s.facts.Objects {
 		notOurs := key.Kind == "StrimziPodSet" && !p.ours(s, o, key.Kind) ||
 			// What a stretched Kafka made elsewhere is marked. A volume without a mark is one of a Kafka that lives, or lived, there, unless it

@@ -40,7 +40,9 @@ type site struct {
 	// confirmed reports that the anchor was read from the API server in this pass.
 	confirmed bool
 	// facts are what the Kafka has there.
-	facts   facts.Cluster
+	facts facts.Cluster
+	// shown are all objects that the cache showed, also those that are not the Kafka's.
+	shown   facts.Cluster
 	applier *apply.Applier
 	// claims are the names of the PersistentVolumeClaims there that are the Kafka's.
 	claims []string

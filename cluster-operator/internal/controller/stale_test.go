@@ -2,11 +2,14 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -110,6 +113,60 @@ func TestAStatusThatTheCacheLacksIsWaitedFor(t *testing.T) {
 			w.r.Cache = stale.Reader
 			w.reconcile()
 			w.Expect(w.ready().Status).To(Equal("True"))
+		})
+	}
+}
+
+// withoutPool is a cache that does not show what the nodes of a pool have.
+type withoutPool struct {
+	client.Reader
+	pool string
+}
+
+func (c withoutPool) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Reader.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	all, err := meta.ExtractList(list)
+	if err != nil {
+		return err
+	}
+	return meta.SetList(list, slices.DeleteFunc(all, func(o runtime.Object) bool {
+		object, is := o.(client.Object)
+		return is && object.GetLabels()[core.LabelPoolName] == c.pool
+	}))
+}
+
+// TestAnIDIsNotGivenTwiceWhileTheCacheIsBehind checks that a new node gets no id of a node that the cache does not show, though its pool
+// was deleted, or its status is lost.
+func TestAnIDIsNotGivenTwiceWhileTheCacheIsBehind(t *testing.T) {
+	for name, forget := range map[string]func(*world){
+		"the pool was deleted": func(w *world) { w.Expect(w.k8s.Delete(w.t.Context(), w.pool("b"))).To(Succeed()) },
+		"the status is lost": func(w *world) {
+			pool := w.pool("b")
+			pool.Status = v1.KafkaNodePoolStatus{}
+			w.Expect(w.k8s.Status().Update(w.t.Context(), pool)).To(Succeed())
+			w.change("b", func(pool *v1.KafkaNodePool) { pool.Spec.Replicas = 0 })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newReadyWorld(t, "pool", 1)
+			w.create(nodePool("b", 1, v1.RoleBroker))
+			w.reconcile()
+			w.Expect(w.pods("b")).To(HaveKey("my-cluster-b-1"))
+			forget(w)
+			w.create(nodePool("c", 1, v1.RoleBroker))
+			follows := w.r.Cache
+			w.r.Cache = withoutPool{follows, "b"}
+			result, err := w.r.Reconcile(t.Context(),
+				reconcile.Request{NamespacedName: client.ObjectKey{Namespace: w.namespace, Name: "my-cluster"}})
+			w.Expect(err).NotTo(HaveOccurred())
+			w.Expect(result.RequeueAfter).To(Equal(conflictDelay))
+			w.Expect(w.pool("c").Status.NodeIDs).To(BeEmpty())
+			w.r.Cache = follows
+			w.reconcile()
+			w.Expect(w.pool("c").Status.NodeIDs).To(Equal([]int32{2}))
+			w.Expect(w.pods("c")).To(HaveKey("my-cluster-c-2"))
 		})
 	}
 }

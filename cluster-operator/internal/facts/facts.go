@@ -110,21 +110,25 @@ func ReadPools(ctx context.Context, reader client.Reader, kafka client.ObjectKey
 // Read reads what a Kafka has in a Kubernetes cluster.
 func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cluster, error) {
 	c := Cluster{Objects: map[Key]client.Object{}, Pods: map[string]*corev1.Pod{}}
-	mine := of(kafka)
 	var pods corev1.PodList
-	if err := reader.List(ctx, &pods, mine...); err != nil {
+	if err := reader.List(ctx, &pods, of(kafka)...); err != nil {
 		return c, fmt.Errorf("list pods: %w", err)
 	}
 	for i := range pods.Items {
 		c.Pods[pods.Items[i].Name] = &pods.Items[i]
 	}
-	for _, kind := range generated() {
-		selection := mine
+	return c, c.readObjects(ctx, reader, kafka, generated())
+}
+
+// readObjects adds the Kafka's objects of some kinds.
+func (c Cluster) readObjects(ctx context.Context, reader client.Reader, kafka client.ObjectKey, kinds []generatedKind) error {
+	for _, kind := range kinds {
+		selection := of(kafka)
 		if kind.name == "StrimziPodSet" { // which lists nodes also when somebody removed its label
 			selection = []client.ListOption{client.InNamespace(kafka.Namespace), client.UnsafeDisableDeepCopy}
 		}
 		if err := reader.List(ctx, kind.list, selection...); err != nil {
-			return c, fmt.Errorf("list objects of kind %s: %w", kind.name, err)
+			return fmt.Errorf("list objects of kind %s: %w", kind.name, err)
 		}
 		err := meta.EachListItem(kind.list, func(o runtime.Object) error {
 			object, ok := o.(client.Object)
@@ -141,10 +145,10 @@ func Read(ctx context.Context, reader client.Reader, kafka client.ObjectKey) (Cl
 			return nil
 		})
 		if err != nil {
-			return c, err
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // ownerNamed reports whether an object's owner has the name of a Kafka, or of its anchor in a remote Kubernetes cluster. The caller checks
