@@ -256,10 +256,12 @@ func (a *Assessment) restartState(s *Snapshot, r Restart, policy Policy) {
 
 // String describes the remaining recovery.
 func (r *Recovery) String() string {
-	if r.Loading {
+	switch {
+	case r.Loaded:
+		return "it has read its logs, and has not started yet"
+	case r.Loading:
 		return "it is loading its logs"
-	}
-	if r.RemainingLogs < 0 {
+	case r.RemainingLogs < 0:
 		return "it is recovering its logs"
 	}
 	return fmt.Sprintf("it is recovering its logs: %s and %s left", amount(r.RemainingLogs, "log"),

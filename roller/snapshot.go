@@ -85,8 +85,8 @@ type Node struct {
 	Stuck Fact[string] `json:"stuck"`
 	// Sidecar describes problems of other containers of the pod; empty if there are none. It is informational: Kafka may still serve.
 	Sidecar string `json:"sidecar,omitempty"`
-	// Recovery is the progress of the recovery of the logs after an unclean stop, or of their loading after any. Known and nil means that
-	// there is none.
+	// Recovery is the progress of the recovery of the logs after an unclean stop, or of their loading after any, until the node has started.
+	// Known and nil means that there is none.
 	Recovery Fact[*Recovery] `json:"recovery"`
 	// Answers means that the node answered a request of ours. Silent is since when it has not.
 	Answers Fact[bool] `json:"answers"`
@@ -146,6 +146,9 @@ type Recovery struct {
 	RemainingSegments int `json:"remainingSegments"`
 	// Loading means that it only loads its logs, which takes minutes if there are many, and that nothing has to be recovered.
 	Loading bool `json:"loading,omitempty"`
+	// Loaded means that it has recovered or loaded all its logs, but has not started yet. A broker that is stopped before it has started does
+	// not note that its logs are whole, and recovers them all again.
+	Loaded bool `json:"loaded,omitempty"`
 }
 
 // Topic is a topic of Kafka.

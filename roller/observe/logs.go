@@ -32,7 +32,7 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string, age time.Duratio
 		return nil, err
 	}
 	lines := int64(logLines)
-	tail := &corev1.PodLogOptions{Container: core.ContainerKafka, TailLines: &lines}
+	tail := &corev1.PodLogOptions{Container: core.ContainerKafka, TailLines: &lines, Timestamps: true}
 	// The log is read as it arrives, and without LimitBytes, which would cut off the newest lines.
 	log, err := c.Pods(l.Namespace).GetLogs(pod, tail).Stream(ctx)
 	switch {
@@ -42,7 +42,7 @@ func (l *Logs) Recovery(ctx context.Context, place, pod string, age time.Duratio
 		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}
 	defer func() { _ = log.Close() }()
-	fact, err := RecoveryFromLog(log, age)
+	fact, err := RecoveryFromLog(log, age, time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("read the pod's log: %w", err)
 	}

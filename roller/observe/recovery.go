@@ -19,6 +19,7 @@ var (
 	logsLoaded     = regexp.MustCompile(`Loaded \d+ logs in \d+ ?ms`)
 	loadsLogs      = regexp.MustCompile(`Loading logs from log dirs`)
 	logLoaded      = regexp.MustCompile(`Completed load of .* segments`)
+	started        = regexp.MustCompile(`Kafka Server started`)
 	// The first lines of a start: a log that contains one is not truncated.
 	starts = regexp.MustCompile(`Registered .?kafka:type=kafka\.Log4jController|Starting SharedServer|\] Starting (controller|broker) ` +
 		`\(kafka\.server`)
@@ -35,24 +36,28 @@ var (
 // neither: the levels of its loggers may be too high.
 const reached = time.Minute
 
+// starting is how long a broker that has read its logs may take to start. After that it may need what a restart brings, such as another
+// configuration, more than it needs to keep what it has read.
+const starting = 5 * time.Minute
+
 // longestLine is how much of a line is read: many logs are read at once, and none is kept in memory.
 const longestLine = 16 * 1024
 
 // RecoveryFromLog finds out from the log of a broker that is not ready, and has run for that long, whether it is recovering or loading its
-// logs. Known and nil means that it is not. The result is unknown if the log shows neither, because its beginning is missing, the loggers
-// are silent or the node is no broker.
-func RecoveryFromLog(log io.Reader, age time.Duration) (roller.Fact[*roller.Recovery], error) {
+// logs, or has done so and has not started yet. Known and nil means that it is not. The result is unknown if the log shows neither, because
+// its beginning is missing, the loggers are silent or the node is no broker. Lines may begin with the time at which they were written.
+func RecoveryFromLog(log io.Reader, age time.Duration, now time.Time) (roller.Fact[*roller.Recovery], error) {
 	var s start
 	lines := bufio.NewReaderSize(log, longestLine)
 	for {
 		line, err := nextLine(lines)
 		if errors.Is(err, io.EOF) {
-			return s.recovery(), nil
+			return s.recovery(now), nil
 		}
 		if err != nil {
 			return roller.Fact[*roller.Recovery]{}, err
 		}
-		s.read(line, age)
+		s.read(line, age, now)
 	}
 }
 
@@ -62,13 +67,15 @@ type start struct {
 	known, loads, recovers bool
 	// early means that it has not come to its logs yet.
 	early bool
+	// loaded is when it had read all its logs, if it has not started since.
+	loaded time.Time
 }
 
 // read updates the start with a line of the log.
-func (s *start) read(line []byte, age time.Duration) {
+func (s *start) read(line []byte, age time.Duration, now time.Time) {
 	switch {
 	case starts.Match(line):
-		s.loads, s.early = false, age < reached
+		s.loads, s.early, s.loaded = false, age < reached, time.Time{}
 	case waitsForMetadata.Match(line):
 		*s = start{early: true}
 	case hasMetadata.Match(line):
@@ -76,21 +83,35 @@ func (s *start) read(line []byte, age time.Duration) {
 	case metadataRead.Match(line):
 		*s = start{early: s.early} // everything else is still to come if the node is a broker
 	case loadsLogs.Match(line):
-		s.known, s.loads, s.recovers = true, true, false
+		s.known, s.loads, s.recovers, s.loaded = true, true, false, time.Time{}
 	case logLoaded.Match(line):
 		s.known, s.loads = true, true
 	case recoveryBegins.Match(line), recoveryGoesOn.Match(line):
 		s.known, s.recovers = true, true
 	case logsLoaded.Match(line):
-		s.known, s.loads, s.recovers = true, false, false
+		s.known, s.loads, s.recovers, s.loaded = true, false, false, writtenAt(line, now.Add(-age))
+	case started.Match(line):
+		s.loaded = time.Time{}
 	}
 }
 
+// writtenAt returns the time at the beginning of a line, or another one if there is none.
+func writtenAt(line []byte, otherwise time.Time) time.Time {
+	first, _, _ := bytes.Cut(line, []byte(" "))
+	at, err := time.Parse(time.RFC3339Nano, string(first))
+	if err != nil {
+		return otherwise
+	}
+	return at
+}
+
 // recovery returns what the start shows of the recovery.
-func (s *start) recovery() roller.Fact[*roller.Recovery] {
+func (s *start) recovery(now time.Time) roller.Fact[*roller.Recovery] {
 	switch {
 	case s.recovers, s.loads:
 		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1, Loading: !s.recovers})
+	case !s.loaded.IsZero() && now.Sub(s.loaded) < starting:
+		return roller.Known(&roller.Recovery{RemainingLogs: -1, RemainingSegments: -1, Loaded: true})
 	case !s.known && !s.early:
 		return roller.Unknown[*roller.Recovery]("the pod's log does not show whether it is recovering its logs")
 	}

@@ -45,6 +45,7 @@ func TestRecoveryByTheLog(t *testing.T) {
 		unflushed = "[2026-11-21 10:00:01,000] INFO [LogLoader partition=a-0, dir=/data] Recovering unflushed segment 0. 0 recovered for a-0. " +
 			"(org.apache.kafka.storage.internals.log.LogLoader)\n"
 		loaded   = "[2026-11-21 10:00:09,000] INFO Loaded 12 logs in 8900ms (kafka.log.LogManager)\n"
+		started  = "[2026-11-21 10:00:10,000] INFO [KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)\n"
 		metadata = "[2026-11-21 09:59:58,000] INFO [LogLoader partition=__cluster_metadata-0, dir=/data] Recovering unflushed segment 0. 0 " +
 			"recovered for __cluster_metadata-0. (org.apache.kafka.storage.internals.log.LogLoader)\n"
 		read = "[2026-11-21 09:59:59,000] INFO [LogLoader partition=__cluster_metadata-0, dir=/data] Loading producer state till offset " +
@@ -83,22 +84,22 @@ func TestRecoveryByTheLog(t *testing.T) {
 		{"it has begun, and recovers", begins + metadata + read + loading + unclean, long, true, recovering, false},
 		{"a clean start, which may take minutes", loading + clean, long, true, true, loadingOnly},
 		{"the same, and the beginning is cut off", one + one, long, true, true, loadingOnly},
-		{"a clean start that is through", loading + clean + one + loaded, long, true, false, false},
+		{"a clean start that is through", loading + clean + one + loaded + started, long, true, false, false},
 		{"an unclean start, and some logs need nothing", loading + unclean + one, long, true, recovering, false},
 		{"it stopped while it loaded, and starts again", loading + clean + begins, long, true, false, false},
 		{"an unclean start", loading + unclean, long, true, recovering, false},
 		{"in the middle, the beginning is cut off", unflushed + unflushed, long, true, recovering, false},
-		{"done", loading + unclean + unflushed + loaded, long, true, false, false},
+		{"done", loading + unclean + unflushed + loaded + started, long, true, false, false},
 		{"a controller recovers its log", metadata, long, true, recovering, false},
 		{"a controller that has read its log, or a broker that waits for the quorum", metadata + read, long, false, false, false},
 		{"a broker that goes on to its other logs", metadata + read + loading + unclean, long, true, recovering, false},
-		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded, long, true, false, false},
+		{"a broker that is through", metadata + read + loading + unclean + unflushed + loaded + started, long, true, false, false},
 		{"restarted in the same log, and waiting for the quorum", loading + unclean + metadata + read, long, false, false, false},
 		{"restarted in the same log", loading + unclean + loaded + loading + unclean, long, true, recovering, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := NewWithT(t)
-			fact, err := observe.RecoveryFromLog(strings.NewReader(c.log), c.age)
+			fact, err := observe.RecoveryFromLog(strings.NewReader(c.log), c.age, time.Now())
 			g.Expect(err).NotTo(HaveOccurred())
 			r, known := fact.Get()
 			g.Expect(known).To(Equal(c.known))
@@ -110,15 +111,59 @@ func TestRecoveryByTheLog(t *testing.T) {
 	}
 }
 
+// Kafka notes that its logs are whole when it stops, and only if it had started: one that is stopped right after it has read its logs
+// recovers all of them again. One that does not start may need what a restart brings.
+func TestABrokerThatHasReadItsLogsGetsTimeToStart(t *testing.T) {
+	const (
+		unclean = "2026-11-21T09:00:00.1Z [2026-11-21 09:00:00,100] INFO Recovering 12 logs from /data since no clean shutdown file was found\n"
+		loaded  = "[2026-11-21 10:00:00,000] INFO Loaded 12 logs in 3600000ms (kafka.log.LogManager)\n"
+		stamped = "2026-11-21T10:00:00.000000001Z " + loaded
+		started = "[2026-11-21 10:00:10,000] INFO [KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)\n"
+		begins  = "[2026-11-21 10:00:20,000] INFO Starting SharedServer\n"
+		limit   = 5 * time.Minute
+	)
+	read := time.Date(2026, time.November, 21, 10, 0, 0, 1, time.UTC)
+	for _, c := range []struct {
+		name string
+		log  string
+		age  time.Duration
+		now  time.Time
+		is   bool
+	}{
+		{"it has just read them", unclean + stamped, time.Hour, read, true},
+		{"by a clock that is behind", unclean + stamped, time.Hour, read.Add(-time.Minute), true},
+		{"until the limit", unclean + stamped, time.Hour, read.Add(limit - 1), true},
+		{"it does not start", unclean + stamped, time.Hour, read.Add(limit), false},
+		{"it has started", unclean + stamped + started, time.Hour, read, false},
+		{"it begins again", unclean + stamped + begins, 0, read, false},
+		{"without a time, it is as long as it may be", unclean + loaded, limit - 1, read, true},
+		{"the same, and that is too long", unclean + loaded, limit, read, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			fact, err := observe.RecoveryFromLog(strings.NewReader(c.log), c.age, c.now)
+			g.Expect(err).NotTo(HaveOccurred())
+			r, known := fact.Get()
+			g.Expect(known).To(BeTrue())
+			if !c.is {
+				g.Expect(r).To(BeNil())
+				return
+			}
+			g.Expect(r).To(HaveValue(Equal(roller.Recovery{RemainingLogs: -1, RemainingSegments: -1, Loaded: true})))
+			g.Expect(r.String()).To(Equal("it has read its logs, and has not started yet"))
+		})
+	}
+}
+
 // A line of any length is none that matters, and a log that breaks off tells nothing.
 func TestLogsThatAreLongOrBreakOff(t *testing.T) {
 	g := NewWithT(t)
 	const unclean = "Recovering 12 logs from /data since no clean shutdown file was found\n"
 	long := strings.Repeat("x", 1<<20) + "\n"
-	fact, err := observe.RecoveryFromLog(strings.NewReader(long+unclean+long), time.Hour)
+	fact, err := observe.RecoveryFromLog(strings.NewReader(long+unclean+long), time.Hour, time.Now())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(fact.Or(nil)).NotTo(BeNil())
-	_, err = observe.RecoveryFromLog(io.MultiReader(strings.NewReader(unclean), iotest.ErrReader(errors.New("cut"))), time.Hour)
+	_, err = observe.RecoveryFromLog(io.MultiReader(strings.NewReader(unclean), iotest.ErrReader(errors.New("cut"))), time.Hour, time.Now())
 	g.Expect(err).To(MatchError("cut"))
 }
 
