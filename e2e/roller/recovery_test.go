@@ -1,7 +1,6 @@
 package roller
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,8 +115,7 @@ func (s *scene) withoutLogs(do func()) {
 	restore()
 }
 
-// makeSegments writes a topic of one partition with many segments: each record starts a segment, because its timestamp is later than the
-// last one's by more than segment.ms.
+// makeSegments writes a topic of one partition with many segments.
 func (s *scene) makeSegments() {
 	GinkgoHelper()
 	const topic = "segments"
@@ -127,11 +125,7 @@ func (s *scene) makeSegments() {
 	}}, false)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(created[topic].Err).NotTo(HaveOccurred())
-	at, records := time.Now().Add(-time.Hour), make([]traffic.Record, segments)
-	for i := range records {
-		records[i] = traffic.Record{Value: bytes.Repeat([]byte("x"), 1000), At: at.Add(time.Duration(i) * time.Second)}
-	}
-	Expect(traffic.Write(ctx, traffic.Options{Bootstrap: s.kafka.Bootstrap(), Topic: topic}, records...)).To(Succeed())
+	Expect(traffic.Write(ctx, traffic.Options{Bootstrap: s.kafka.Bootstrap(), Topic: topic}, traffic.Segments(segments)...)).To(Succeed())
 }
 
 // suspendInRecovery kills a broker, and suspends it while it recovers its logs.

@@ -37,7 +37,7 @@ const (
 	minISR     = "2"
 )
 
-// kafkaCluster is a Kafka of combined nodes, whose pods are created from StrimziPodSets, one for each Kubernetes cluster.
+// kafkaCluster is a Kafka whose pods are created from StrimziPodSets, one for each pool in each Kubernetes cluster.
 type kafkaCluster struct {
 	namespace, name string
 	// port is the first of its node ports: the port of node n for clients is port+n, for controllers port+50+n.
@@ -45,6 +45,8 @@ type kafkaCluster struct {
 	// places are the Kubernetes clusters, nodes the ids of the nodes in each.
 	places []*realnodes.Cluster
 	nodes  map[*realnodes.Cluster][]int32
+	// onlyBrokers are the nodes that are no controllers, in a pool of their own. The others are combined nodes.
+	onlyBrokers []int32
 	// sidecar, if set, is the command of a second container of the pods of the next revision.
 	sidecar []string
 
@@ -70,10 +72,12 @@ func startKafka(k *kafkaCluster) {
 		for _, id := range k.nodes[c] {
 			k.makeNode(k8s, c, id)
 		}
-		set, err := k.pool(c, "r1").PodSet()
-		Expect(err).NotTo(HaveOccurred())
-		set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
-		Expect(k8s.Create(ctx, set)).To(Succeed())
+		for _, p := range k.pools(c, "r1") {
+			set, err := p.PodSet()
+			Expect(err).NotTo(HaveOccurred())
+			set.Annotations = map[string]string{core.AnnotationRolledBy: core.RolledByRoller}
+			Expect(k8s.Create(ctx, set)).To(Succeed())
+		}
 	}
 	addresses := k.addresses(k.clientPort)
 	k.admin = connect(addresses...)
@@ -109,10 +113,25 @@ func connect(addresses ...string) *saramakafka.Admin {
 	return admin
 }
 
-// pool returns the pool of nodes in one Kubernetes cluster.
-func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool {
+// pools returns the pools of nodes in one Kubernetes cluster.
+func (k *kafkaCluster) pools(c *realnodes.Cluster, revision string) []podsets.Pool {
+	combined := k.pool(c.Name(), revision)
+	combined.Controller = true
+	brokers := k.pool("brokers", revision)
+	for _, id := range k.nodes[c] {
+		p := &combined
+		if slices.Contains(k.onlyBrokers, id) {
+			p = &brokers
+		}
+		p.Nodes = append(p.Nodes, id)
+	}
+	return slices.DeleteFunc([]podsets.Pool{combined, brokers}, func(p podsets.Pool) bool { return len(p.Nodes) == 0 })
+}
+
+// pool returns a pool of brokers without nodes.
+func (k *kafkaCluster) pool(name, revision string) podsets.Pool {
 	return podsets.Pool{
-		Namespace: k.namespace, Cluster: k.name, Name: c.Name(), Broker: true, Controller: true, Nodes: k.nodes[c], Revision: revision,
+		Namespace: k.namespace, Cluster: k.name, Name: name, Broker: true, Revision: revision,
 		Edit: func(_ int32, pod *corev1.Pod) {
 			manifest, err := os.ReadFile(filepath.Join("testdata", "pod.yaml"))
 			Expect(err).NotTo(HaveOccurred())
@@ -128,18 +147,24 @@ func (k *kafkaCluster) pool(c *realnodes.Cluster, revision string) podsets.Pool 
 // makeNode creates the objects for a node's pod: its configuration, its volume, and a fixed address.
 func (k *kafkaCluster) makeNode(k8s client.Client, c *realnodes.Cluster, id int32) {
 	GinkgoHelper()
-	p := k.pool(c, "")
+	p := k.poolOf(c, id)
 	properties, err := os.ReadFile(filepath.Join("testdata", "server.config"))
 	Expect(err).NotTo(HaveOccurred())
 	var voters []string
 	for _, c := range k.places {
 		for _, id := range k.nodes[c] {
-			voters = append(voters, fmt.Sprintf("%d@%s", id, netip.AddrPortFrom(c.Nodes()[0].Address(), k.controllerPort(id))))
+			if k.poolOf(c, id).Controller {
+				voters = append(voters, fmt.Sprintf("%d@%s", id, netip.AddrPortFrom(c.Nodes()[0].Address(), k.controllerPort(id))))
+			}
 		}
+	}
+	roles, listener := "broker", ""
+	if p.Controller {
+		roles, listener = "broker,controller", ",CONTROLPLANE-9090://:9090"
 	}
 	config := p.ConfigMap(id, strings.NewReplacer(
 		"$ID", strconv.Itoa(int(id)), "$NAMESPACE", k.namespace, "$NAME", p.PodName(id), "$CLUSTER", k.name, "$VOTERS", strings.Join(voters, ","),
-		"$RACK", c.Name(),
+		"$RACK", c.Name(), "$ROLES", roles, "$CONTROLLER_LISTENER", listener,
 		"$ADDRESS", netip.AddrPortFrom(c.Nodes()[0].Address(), k.clientPort(id)).String(),
 	).Replace(string(properties)))
 	logging, err := os.ReadFile(filepath.Join("testdata", "log4j2.properties"))
@@ -169,11 +194,21 @@ func (k *kafkaCluster) addresses(port func(int32) uint16) []string {
 	return all
 }
 
+// poolOf returns the pool of a node, without a revision.
+func (k *kafkaCluster) poolOf(c *realnodes.Cluster, id int32) podsets.Pool {
+	for _, p := range k.pools(c, "") {
+		if slices.Contains(p.Nodes, id) {
+			return p
+		}
+	}
+	return podsets.Pool{}
+}
+
 // podName returns the name of a node's pod.
 func (k *kafkaCluster) podName(id int32) string {
 	for _, c := range k.places {
 		if slices.Contains(k.nodes[c], id) {
-			return k.pool(c, "").PodName(id)
+			return k.poolOf(c, id).PodName(id)
 		}
 	}
 	return ""
@@ -183,18 +218,17 @@ func (k *kafkaCluster) podName(id int32) string {
 func (k *kafkaCluster) outdate(revision string) {
 	GinkgoHelper()
 	for _, c := range k.places {
-		k8s, p := clientOf(c), k.pool(c, revision)
-		next, err := p.PodSet()
-		Expect(err).NotTo(HaveOccurred())
-		Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			var set core.StrimziPodSet
-			if err := k8s.Get(ctx, client.ObjectKeyFromObject(next), &set); err != nil {
-				return err
-			}
-			set.Spec = next.Spec
-			return k8s.Update(ctx, &set)
-		})).To(Succeed())
+		for _, p := range k.pools(c, revision) {
+			outdate(c, p)
+		}
 	}
+}
+
+// outdate gives the pod set of a pool the revision of the pool.
+func outdate(c *realnodes.Cluster, p podsets.Pool) {
+	GinkgoHelper()
+	k8s := clientOf(c)
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error { return p.Update(ctx, k8s) })).To(Succeed())
 }
 
 // allReady waits until all pods have the revision and are ready, and all replicas are in sync.

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -14,6 +15,16 @@ type Record struct {
 	Value     []byte
 	// At is the record's timestamp; zero means now.
 	At time.Time
+}
+
+// Segments returns records for partition 0 of a topic with segment.ms=1. Each starts a segment, because its timestamp is later than that of
+// the last one by more than that.
+func Segments(n int) []Record {
+	at, records := time.Now().Add(-time.Duration(n)*time.Second), make([]Record, n)
+	for i := range records {
+		records[i] = Record{Value: bytes.Repeat([]byte("x"), 1000), At: at.Add(time.Duration(i) * time.Second)}
+	}
+	return records
 }
 
 // Write writes records one after the other, each after the previous one was acknowledged by all in-sync replicas. Options.Group and
