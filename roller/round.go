@@ -26,6 +26,8 @@ type round struct {
 	// controllers counts the controllers, voting those of them that vote, and down those that vote and serve no clients. They show a lost
 	// quorum before its leader does, and if no node answers that could report it.
 	controllers, voting, down int
+	// told reports that a leader tells who votes, or that there is none, without which nobody else can vote by now.
+	told bool
 	// unreliableVoters are the controllers that can't be relied on, although the quorum's leader may still report them as caught up.
 	unreliableVoters []NodeID
 	// losses is the cluster-loss budget, and ring are the nodes that would wait for one another forever.
@@ -105,10 +107,20 @@ func (r *round) rememberVoters() {
 	case !r.leaderless() && !r.outvoted(p.Voters):
 		return
 	}
-	switch {
-	case len(p.Voters) == 0 || p.Static:
+	r.told = len(p.Voters) > 0 && !p.Static
+	if !r.told {
 		p.Told = time.Time{}
-	case r.s.At.Sub(p.Told) > unwatched/3: // not in each look: each would write the progress
+	}
+}
+
+// noteTold stores when a leader told who votes, in time for the next look to use it. A Progress that changes is written, so not each look
+// stores it, and those of a roll that waits rarely do: they are regular.
+func (r *round) noteTold(phase Phase) {
+	lasts := unwatched - 2*later
+	if phase == PhaseRolling {
+		lasts = unwatched / 6 // the next look may be as late as engine.UnreadyWoken
+	}
+	if p := &r.progress; r.told && r.s.At.Sub(p.Told) > lasts {
 		p.Told = r.s.At
 	}
 }

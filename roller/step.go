@@ -134,11 +134,14 @@ func (r *round) record() {
 
 // decision returns the decision with these actions.
 func (r *round) decision(actions []Action) Decision {
-	d := Decision{Actions: actions, Progress: r.progress, Disputes: r.disputes}
+	d := Decision{Actions: actions, Disputes: r.disputes}
 	for _, a := range r.nodes {
 		d.Nodes = append(d.Nodes, *a)
 	}
-	if d.Phase = phase(d, r.s); d.Phase == PhaseRolling {
+	d.Phase = phase(d, r.s)
+	r.noteTold(d.Phase)
+	d.Progress = r.progress
+	if d.Phase == PhaseRolling {
 		if rest, _ := r.predict(r.left()); rest > 0 {
 			d.Expected = r.s.At.Add(rest)
 		}

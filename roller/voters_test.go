@@ -122,6 +122,29 @@ func TestWhoVotedLastCountsWithoutALeader(t *testing.T) {
 		sc.Expect(sc.progress.Voters).To(BeEmpty())
 		sc.Expect(sc.progress.Told).To(BeZero())
 	})
+	looks := func(sc *scene, gaps ...time.Duration) (written int) {
+		for _, gap := range gaps {
+			told := sc.progress.Told
+			sc.s.At = sc.s.At.Add(gap - time.Second) // a step is a second
+			sc.Expect(sc.s.At.Sub(told)).To(BeNumerically("<", time.Minute), "it is of no use any more")
+			if sc.step(); !sc.progress.Told.Equal(told) {
+				written++
+			}
+		}
+		return written
+	}
+	t.Run("nor is anything stored often while a node is on hold", func(t *testing.T) {
+		sc := began(t)
+		written := looks(sc, slices.Repeat([]time.Duration{10 * time.Second}, 60)...)
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseBlocked))
+		sc.Expect(written).To(BeNumerically("<=", 15))
+	})
+	t.Run("while it is often enough where looks are rare, because nodes restart", func(t *testing.T) {
+		sc := began(t)
+		sc.node(5).Hold, sc.after = "", func(n *roller.Node) { n.Ready = roller.Known(false) }
+		looks(sc, 2*time.Second, 15*time.Second, 44*time.Second, 9*time.Second, 44*time.Second)
+		sc.Expect(sc.last.Phase).To(Equal(roller.PhaseRolling))
+	})
 	t.Run("and those of a static quorum stay", func(t *testing.T) {
 		sc := newScene(t).with(broker, 0).with(controller, 1, 2, 3).led(1).current(0, 1, 2, 3)
 		sc.Expect(sc.step().Phase).To(Equal(roller.PhaseDone))
