@@ -248,7 +248,8 @@ func (r *round) quorum(a *Assessment) []Block {
 	}
 	if down := r.mayVote(); len(down) > 0 && !r.nobodyAnswers(a) {
 		return blocked(RuleQuorum, "it is unknown which controllers vote, because no leader of the metadata quorum tells it, and some are "+
-			"down (%s): a broker that stops now may not come back", list(down))
+			"down (%s): a broker that stops now may not come back. Start the controllers that are down, or see that the roller reaches the "+
+			"others", list(down))
 	}
 	return nil
 }

@@ -51,7 +51,8 @@ func TestWhoVotedLastCountsWithoutALeader(t *testing.T) {
 		lost(sc, true, 3, 4)
 		sc.Expect(sc.roll()).To(BeEmpty())
 		sc.Expect(sc.of(0).Blocks[0].Why).To(Equal("it is unknown which controllers vote, because no leader of the metadata quorum tells it, " +
-			"and some are down (nodes 3 and 4): a broker that stops now may not come back"))
+			"and some are down (nodes 3 and 4): a broker that stops now may not come back. Start the controllers that are down, or see that the " +
+			"roller reaches the others"))
 		lost(sc, true)
 		sc.node(3).Ready, sc.node(4).Ready = roller.Known(true), roller.Known(true)
 		sc.Expect(sc.roll()).To(Equal(ids(0)))
