@@ -42,6 +42,7 @@ func (p *pass) assign(ctx context.Context) error {
 	if p.cordons() {
 		p.input.Cordon.Brokers = p.emptied()
 	}
+	p.renewCordons(ctx)
 	p.reportAssigned()
 	p.warnOfPlacement()
 	return nil

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -11,49 +12,100 @@ import (
 	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
-// Kafka 4.3 tells its log directories of a cordon when that changes, and not when it starts.
-func TestABrokerThatIgnoresItsCordonSinceItsStartTakesItOverAgain(t *testing.T) {
-	w := newWorld(t)
+// cordonedWorld is a world with one broker whose volume 1 is to be removed.
+type cordonedWorld struct{ *world }
+
+const cordonedPod, cordonLine = "my-cluster-pool-0", "\ncordoned.log.dirs="
+
+func newCordonedWorld(t *testing.T) cordonedWorld {
+	w := cordonedWorld{newWorld(t)}
 	w.brokers.metadata = 30 // 4.3-IV0
 	pool := nodePool("pool", 1, v1.RoleBroker, v1.RoleController)
 	pool.Spec.Storage = jbod(0, 1)
 	w.createAndStart(newKafka(), pool)
 	w.reconcile() // the operator learns the metadata version
-	const name, cordon = "my-cluster-pool-0", "\ncordoned.log.dirs="
-	cordoned := ContainSubstring(cordon + dirOf(0, 1) + "\n")
 	w.get(pool, "pool")
 	pool.Spec.Storage = jbod(0)
 	w.Expect(w.k8s.Update(t.Context(), pool)).To(Succeed())
-	reports := func(replicas int, cordoned bool) {
-		w.brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0)}, {Path: dirOf(0, 1), Replicas: replicas, Cordoned: cordoned}}}
-	}
-	applied := func(config string) {
-		pod := &corev1.Pod{}
-		w.get(pod, name)
-		w.reportConfigured(map[string]string{string(pod.UID): core.ConfigHash(config)})
-	}
+	return w
+}
 
-	reports(3, false)
+// said is what the broker says of volume 1.
+func said(replicas int, cordoned bool) map[int32][]kafka.LogDir {
+	return map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0)}, {Path: dirOf(0, 1), Replicas: replicas, Cordoned: cordoned}}}
+}
+
+// applied has the roller report that the broker runs with its configuration.
+func (w cordonedWorld) applied() {
+	pod := &corev1.Pod{}
+	w.get(pod, cordonedPod)
+	w.reportConfigured(map[string]string{string(pod.UID): core.ConfigHash(w.config(cordonedPod))})
+}
+
+// expectCordon reconciles, and checks the cordon in the configuration of the broker.
+func (w cordonedWorld) expectCordon(there bool, why ...any) {
+	w.t.Helper()
 	w.reconcile()
-	w.Expect(w.config(name)).To(cordoned)
-	w.reconcile()
-	w.Expect(w.config(name)).To(cordoned, "the broker has not applied it yet")
+	cordon := ""
+	if there {
+		cordon = dirOf(0, 1)
+	}
+	w.Expect(w.config(cordonedPod)).To(ContainSubstring(cordonLine+cordon+"\n"), why...)
+}
+
+// Kafka 4.3 tells its log directories of a cordon when that changes, and not when it starts.
+func TestABrokerThatIgnoresItsCordonSinceItsStartTakesItOverAgain(t *testing.T) {
+	w := newCordonedWorld(t)
+	w.brokers.dirs = said(3, false)
+	w.expectCordon(true)
+	w.expectCordon(true, "the broker has not applied it yet")
 	w.start("pool") // with the cordon, which it ignores
-	w.reconcile()
-	w.Expect(w.config(name)).To(ContainSubstring(cordon + "\n"))
-	w.reconcile()
-	w.Expect(w.config(name)).To(ContainSubstring(cordon+"\n"), "the broker has not applied it yet")
-	applied(w.config(name))
-	w.reconcile()
-	w.Expect(w.config(name)).To(cordoned)
-	w.reconcile()
-	w.Expect(w.config(name)).To(cordoned, "the broker has not applied it yet")
-	applied(w.config(name))
-	reports(3, true)
-	w.reconcile()
-	w.Expect(w.config(name)).To(cordoned)
+	w.expectCordon(false)
+	w.expectCordon(false, "the broker has not applied it yet")
+	w.applied()
+	w.expectCordon(true)
+	w.expectCordon(true, "the broker has not applied it yet")
+	w.applied()
+	w.brokers.dirs = said(3, true)
+	w.expectCordon(true)
 	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 holds 3 replicas"))
-	reports(0, true)
+	w.brokers.dirs = said(0, true)
 	w.reconcile()
-	w.Expect(w.config(name)).NotTo(ContainSubstring("data-1"))
+	w.Expect(w.config(cordonedPod)).NotTo(ContainSubstring("data-1"))
+}
+
+// The answer of a slow broker may be of before it applied its configuration.
+func TestACordonIsTakenAwayOnlyIfTheBrokerIgnoresItNow(t *testing.T) {
+	w := newCordonedWorld(t)
+	w.brokers.earlier, w.brokers.dirs = said(3, false), said(3, true)
+	w.expectCordon(true)
+	w.applied()
+	w.expectCordon(true)
+	w.brokers.dirs = said(3, false)
+	w.expectCordon(false)
+}
+
+// Where a broker never takes its cordon over, its configuration does not change all the time.
+func TestACordonIsNotTakenAwayAgainForAWhile(t *testing.T) {
+	w := newCordonedWorld(t)
+	w.brokers.dirs = said(3, false)
+	w.expectCordon(true)
+	w.applied()
+	renewed := func() {
+		w.t.Helper()
+		w.expectCordon(false)
+		w.applied()
+		w.expectCordon(true)
+		w.applied()
+	}
+	renewed()
+	w.expectCordon(true, "it was taken away a moment ago")
+	w.now = w.now.Add(renewAgain + time.Second)
+	renewed()
+	w.expectCordon(true)
+	pod := &corev1.Pod{}
+	w.get(pod, cordonedPod)
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka", RestartCount: 1}}
+	w.Expect(w.k8s.Status().Update(t.Context(), pod)).To(Succeed())
+	renewed() // a container that started again ignores it for another reason
 }

@@ -219,3 +219,26 @@ func TestWhatIsRemovedIsLookedAtAnew(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(h.WhyKept(1)).To(ContainSubstring("holds 1 replicas"))
 }
+
+// TestACordonIsLookedAtAnew checks that the answer to an earlier call is not used where a broker may have changed since.
+func TestACordonIsLookedAtAnew(t *testing.T) {
+	g := NewWithT(t)
+	cluster := memory.New(memory.Options{Brokers: 1})
+	elapsed, let := make(chan time.Time), make(chan struct{})
+	close(elapsed)
+	brokers := &reporting{Client: cluster.Client("", nil)}
+	clients := &Clients{Now: time.Now, After: func(time.Duration) <-chan time.Time { return elapsed },
+		Connect: func(kafka.Config) (Admin, error) { <-let; return brokers, nil }}
+	to := Connection{ClusterID: cluster.ClusterID(), Config: kafka.Config{TLS: &kafka.TLS{}}}
+	_, err := clients.LogDirs(t.Context(), to, []int32{0})
+	g.Expect(err).To(HaveOccurred())
+	close(let)
+	for _, q := range clients.silent.asked[to.Kafka] {
+		<-q.done
+	}
+	brokers.dirs = map[int32][]kafka.LogDir{0: {{Path: "later"}}}
+	to.Anew = true
+	found, err := clients.LogDirs(t.Context(), to, []int32{0})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(found[0]).To(Equal([]kafka.LogDir{{Path: "later"}}))
+}

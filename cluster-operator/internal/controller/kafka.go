@@ -24,8 +24,8 @@ type Connection struct {
 	// ClusterID is the id that the brokers must have.
 	ClusterID string
 	Config    kafka.Config
-	// Anew has Holdings wait for what is so now, because something is removed on the strength of it. Otherwise it returns after a moment, and
-	// the answer may be that to an earlier call.
+	// Anew has Holdings and LogDirs wait for what is so now, because something is removed on the strength of it. Otherwise they return after a
+	// moment, and the answer may be that to an earlier call.
 	Anew bool
 }
 
@@ -237,13 +237,20 @@ func (c *Clients) moveMetadataVersion(ctx context.Context, to Connection, update
 
 // LogDirs asks each broker for its log directories.
 func (c *Clients) LogDirs(ctx context.Context, to Connection, brokers []int32) (map[int32][]kafka.LogDir, error) {
+	if to.Anew {
+		return c.logDirs(ctx, to, brokers)
+	}
 	what := fmt.Sprint("log directories of ", brokers)
 	return askInBackground(ctx, c, to, what, func(ctx context.Context) (map[int32][]kafka.LogDir, error) {
-		admin, _, err := c.cluster(ctx, to)
-		if err != nil {
-			return nil, err
-		}
-		found, _ := askEach(ctx, brokers, admin.DescribeLogDirs)
-		return found, nil
+		return c.logDirs(ctx, to, brokers)
 	})
+}
+
+func (c *Clients) logDirs(ctx context.Context, to Connection, brokers []int32) (map[int32][]kafka.LogDir, error) {
+	admin, _, err := c.cluster(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	found, _ := askEach(ctx, brokers, admin.DescribeLogDirs)
+	return found, nil
 }

@@ -92,6 +92,8 @@ type Reconciler struct {
 	// toldWarnings are, by Kafka, the messages of the warnings that there are Events of. A pass that ends early has the status without those
 	// that it did not come to.
 	toldWarnings sync.Map
+	// renewedCordons are, by Kafka, when the containers of brokers were last seen without a cordon that they were to forget.
+	renewedCordons sync.Map
 	// nodesUnwatched is true while a watch of the Kubernetes nodes at home has not begun in time.
 	nodesUnwatched atomic.Bool
 	// topicOperators are the Kafkas, by namespace and name, for which this process deployed a topic operator whose KafkaTopics were not
@@ -196,6 +198,7 @@ func (r *Reconciler) forget(kafka types.NamespacedName) {
 	r.kafkas.Forget(kafka)
 	r.reportedKept.Delete(kafka)
 	r.toldWarnings.Delete(kafka)
+	r.renewedCordons.Delete(kafka)
 }
 
 // passOver returns a pass over a Kafka.

@@ -85,6 +85,8 @@ type brokers struct {
 	// dirs are the log directories of each broker that responds. afterDirs runs once, after the first request for them.
 	dirs      map[int32][]kafka.LogDir
 	afterDirs func()
+	// earlier are the answers of an earlier time, which a pass gets that does not want to know what is so now; nil if there are none.
+	earlier map[int32][]kafka.LogDir
 	// inspecting is called before Inspect returns, and moving before the metadata version changes.
 	inspecting func()
 	moving     func(to kafka.MetadataVersion)
@@ -135,13 +137,17 @@ func (b *brokers) Holdings(_ context.Context, to Connection, leave, stay []int32
 	}
 	return h, nil
 }
-func (b *brokers) LogDirs(_ context.Context, _ Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
+func (b *brokers) LogDirs(_ context.Context, to Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	reported := b.dirs
+	if b.earlier != nil && !to.Anew {
+		reported = b.earlier
+	}
 	found := map[int32][]kafka.LogDir{}
 	for _, id := range ids {
-		if dirs, answers := b.dirs[id]; answers {
+		if dirs, answers := reported[id]; answers {
 			found[id] = dirs
 		}
 	}

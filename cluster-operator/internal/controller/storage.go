@@ -156,7 +156,7 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 		return nil
 	}
 	nodes := p.nodesOf(pool.Name)
-	reported := p.logDirs(ctx, nodes)
+	reported := p.logDirs(ctx, p.connection(), nodes)
 	var stay []int32
 	var reasons []string
 	for _, volume := range removed {
@@ -176,7 +176,6 @@ func (p *pass) volumesInUse(ctx context.Context, pool *v1.KafkaNodePool, before 
 			}
 			if why != "" {
 				reasons, stay = append(reasons, why), append(stay, volume)
-				p.renewCordon(l, volume, dirs)
 			}
 		}
 	}
@@ -227,7 +226,7 @@ func (p *pass) nodesOf(pool string) []facts.ListedPod {
 }
 
 // logDirs asks the brokers among nodes for their log directories. One that does not answer is missing.
-func (p *pass) logDirs(ctx context.Context, nodes []facts.ListedPod) map[int32][]kafka.LogDir {
+func (p *pass) logDirs(ctx context.Context, to Connection, nodes []facts.ListedPod) map[int32][]kafka.LogDir {
 	var brokers []int32
 	for _, l := range nodes {
 		if l.Node.Roles.Broker {
@@ -237,7 +236,7 @@ func (p *pass) logDirs(ctx context.Context, nodes []facts.ListedPod) map[int32][
 	if len(brokers) == 0 {
 		return nil
 	}
-	reported, err := p.Kafka.LogDirs(ctx, p.connection(), brokers)
+	reported, err := p.Kafka.LogDirs(ctx, to, brokers)
 	if err != nil {
 		p.askAgain(err)
 		p.log.Info("Brokers did not report their log directories", "error", err.Error())

@@ -306,39 +306,54 @@ func Cordons(version, metadataVersion string) bool {
 }
 
 // Cordon prevents new replicas on volumes and brokers that are to be removed. The volumes are those of each pool that loses some. Renewed
-// are brokers whose volumes are not cordoned for the moment, so that they take the cordon over once more.
+// are brokers without their cordon for the moment, so that they take it over once more.
 type Cordon struct {
 	Volumes map[string][]int32
 	Brokers []int32
 	Renewed []int32
 }
 
-// RenewsCordon reports whether a broker is to run without the cordon of a volume for now, because it ignores the one in its configuration,
-// or has not applied yet that there is none. Dirs are what the broker reports, and applied is whether it has applied its configuration.
-func RenewsCordon(broker, volume int32, config string, applied bool, dirs []kafka.LogDir) bool {
-	path := logDir(volumeName(volume, true), broker)
-	ignores := slices.ContainsFunc(dirs, func(d kafka.LogDir) bool { return d.Path == path && !d.Failed && !d.Cordoned })
+// CordonedDirs are what the configuration of a broker says of its cordon.
+type CordonedDirs struct {
+	// Dirs are the log directories that get no new replicas, and Away reports that the broker is to forget that there were some.
+	Dirs []string
+	Away bool
+}
+
+// CordonIn returns the cordon in the configuration of a broker.
+func CordonIn(config string) CordonedDirs {
 	for line := range strings.Lines(config) {
-		if cordoned, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), cordonKey+"="); found {
-			return cordoned == "" && !applied || applied && ignores && slices.Contains(strings.Split(cordoned, ","), path)
+		if dirs, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), cordonKey+"="); found {
+			if dirs == "" {
+				return CordonedDirs{Away: true}
+			}
+			return CordonedDirs{Dirs: strings.Split(dirs, ",")}
 		}
 	}
-	return false
+	return CordonedDirs{}
+}
+
+// Ignored reports whether a broker, which reports these log directories, ignores a cordon.
+func (c CordonedDirs) Ignored(reported []kafka.LogDir) bool {
+	return slices.ContainsFunc(reported, func(d kafka.LogDir) bool {
+		return !d.Failed && !d.Cordoned && slices.Contains(c.Dirs, d.Path)
+	})
 }
 
 // cordoned returns the log directories of a node that get no new replicas, as Kafka wants them.
 func (c *cluster) cordoned(n topology.Node) string {
-	switch {
-	case !n.Roles.Broker:
+	if !n.Roles.Broker {
 		return ""
-	case slices.Contains(c.Cordon.Brokers, n.ID):
+	}
+	if slices.Contains(c.Cordon.Brokers, n.ID) {
 		return cordonAll
-	case slices.Contains(c.Cordon.Renewed, n.ID):
-		return cordonAway
 	}
 	var dirs []string
 	for _, id := range c.Cordon.Volumes[n.Pool] {
 		dirs = append(dirs, logDir(volumeName(id, true), n.ID))
+	}
+	if len(dirs) > 0 && slices.Contains(c.Cordon.Renewed, n.ID) {
+		return cordonAway
 	}
 	return strings.Join(dirs, ",")
 }

@@ -338,25 +338,24 @@ func TestARejectedChangeKeepsTheClaimsThatItsUserWantsToKeep(t *testing.T) {
 	g.Expect(rejected).To(BeNumerically(">=", 10))
 }
 
-func TestABrokerRenewsACordonThatItIgnores(t *testing.T) {
+func TestWhichCordonsABrokerIgnores(t *testing.T) {
 	const dir = "/var/lib/kafka/data-1/kafka-log3"
 	const cordon = "a=b\ncordoned.log.dirs=/var/lib/kafka/data-0/kafka-log3," + dir + "\n"
 	for name, c := range map[string]struct {
-		config  string
-		applied bool
-		dirs    []kafka.LogDir
-		renews  bool
+		config        string
+		dirs          []kafka.LogDir
+		away, ignored bool
 	}{
-		"it ignores it":                {cordon, true, []kafka.LogDir{{Path: dir}}, true},
-		"it has not applied it":        {cordon, false, []kafka.LogDir{{Path: dir}}, false},
-		"it has taken it over":         {cordon, true, []kafka.LogDir{{Path: dir, Cordoned: true}}, false},
-		"it does not answer":           {cordon, true, nil, false},
-		"its volume is offline":        {cordon, true, []kafka.LogDir{{Path: dir, Failed: true}}, false},
-		"there is none":                {"a=b\n", true, []kafka.LogDir{{Path: dir}}, false},
-		"there is none of this volume": {"cordoned.log.dirs=/x\n", true, []kafka.LogDir{{Path: dir}}, false},
-		"it was taken away":            {"cordoned.log.dirs=\n", false, []kafka.LogDir{{Path: dir, Cordoned: true}}, true},
-		"the broker knows that it was": {"cordoned.log.dirs=\n", true, []kafka.LogDir{{Path: dir}}, false},
+		"it ignores it":                {cordon, []kafka.LogDir{{Path: dir}}, false, true},
+		"it has taken it over":         {cordon, []kafka.LogDir{{Path: dir, Cordoned: true}, {Path: "/x"}}, false, false},
+		"it does not answer":           {cordon, nil, false, false},
+		"its volume is offline":        {cordon, []kafka.LogDir{{Path: dir, Failed: true}}, false, false},
+		"there is none":                {"a=b\n", []kafka.LogDir{{Path: dir}}, false, false},
+		"there is none of this volume": {"cordoned.log.dirs=/x\n", []kafka.LogDir{{Path: dir}}, false, false},
+		"it was taken away":            {"cordoned.log.dirs=\n", []kafka.LogDir{{Path: dir}}, true, false},
 	} {
-		NewWithT(t).Expect(RenewsCordon(3, 1, c.config, c.applied, c.dirs)).To(Equal(c.renews), name)
+		g, got := NewWithT(t), CordonIn(c.config)
+		g.Expect(got.Away).To(Equal(c.away), name)
+		g.Expect(got.Ignored(c.dirs)).To(Equal(c.ignored), name)
 	}
 }
