@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,11 +37,12 @@ func said(replicas int, cordoned bool) map[int32][]kafka.LogDir {
 	return map[int32][]kafka.LogDir{0: {{Path: dirOf(0, 0)}, {Path: dirOf(0, 1), Replicas: replicas, Cordoned: cordoned}}}
 }
 
-// applied has the roller report that the broker runs with its configuration.
-func (w cordonedWorld) applied() {
+// applied has the roller report that a broker runs with its configuration.
+func (w *world) applied(name string) {
+	w.t.Helper()
 	pod := &corev1.Pod{}
-	w.get(pod, cordonedPod)
-	w.reportConfigured(map[string]string{string(pod.UID): core.ConfigHash(w.config(cordonedPod))})
+	w.get(pod, name)
+	w.reportConfigured(map[string]string{string(pod.UID): core.ConfigHash(w.config(name))})
 }
 
 // expectCordon reconciles, and checks the cordon in the configuration of the broker.
@@ -62,10 +65,10 @@ func TestABrokerThatIgnoresItsCordonSinceItsStartTakesItOverAgain(t *testing.T) 
 	w.start("pool") // with the cordon, which it ignores
 	w.expectCordon(false)
 	w.expectCordon(false, "the broker has not applied it yet")
-	w.applied()
+	w.applied(cordonedPod)
 	w.expectCordon(true)
 	w.expectCordon(true, "the broker has not applied it yet")
-	w.applied()
+	w.applied(cordonedPod)
 	w.brokers.dirs = said(3, true)
 	w.expectCordon(true)
 	w.Expect(w.conditions()).To(blockedBy("volume 1 of broker 0 holds 3 replicas"))
@@ -79,7 +82,7 @@ func TestACordonIsTakenAwayOnlyIfTheBrokerIgnoresItNow(t *testing.T) {
 	w := newCordonedWorld(t)
 	w.brokers.earlier, w.brokers.dirs = said(3, false), said(3, true)
 	w.expectCordon(true)
-	w.applied()
+	w.applied(cordonedPod)
 	w.expectCordon(true)
 	w.brokers.dirs = said(3, false)
 	w.expectCordon(false)
@@ -90,13 +93,13 @@ func TestACordonIsNotTakenAwayAgainForAWhile(t *testing.T) {
 	w := newCordonedWorld(t)
 	w.brokers.dirs = said(3, false)
 	w.expectCordon(true)
-	w.applied()
+	w.applied(cordonedPod)
 	renewed := func() {
 		w.t.Helper()
 		w.expectCordon(false)
-		w.applied()
+		w.applied(cordonedPod)
 		w.expectCordon(true)
-		w.applied()
+		w.applied(cordonedPod)
 	}
 	renewed()
 	w.expectCordon(true, "it was taken away a moment ago")
@@ -108,4 +111,45 @@ func TestACordonIsNotTakenAwayAgainForAWhile(t *testing.T) {
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "kafka", RestartCount: 1}}
 	w.Expect(w.k8s.Status().Update(t.Context(), pod)).To(Succeed())
 	renewed() // a container that started again ignores it for another reason
+}
+
+// A broker that leaves ignores its cordon as well after it restarted, and would get new replicas.
+func TestABrokerThatLeavesTakesItsCordonOverAgain(t *testing.T) {
+	w := newWorld(t)
+	w.brokers.metadata = 30 // 4.3-IV0
+	pool := nodePool("pool", 2, v1.RoleBroker)
+	w.createAndStart(newKafka(), nodePool("controllers", 1, v1.RoleController), pool)
+	w.reconcile() // the operator learns the metadata version
+	w.brokers.replicas = map[int32]int{0: 1, 1: 1, 2: 1}
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 1 })
+	w.reconcile()
+	leaves := slices.Max(w.pool("pool").Status.NodeIDs)
+	name := fmt.Sprintf("my-cluster-pool-%d", leaves)
+	cordon := func(want string) {
+		w.t.Helper()
+		w.reconcile()
+		w.Expect(w.config(name)).To(ContainSubstring(cordonLine + want + "\n"))
+	}
+	says := func(cordoned bool) {
+		w.brokers.dirs = map[int32][]kafka.LogDir{
+			leaves: {{Path: "a", Cordoned: true}, {Path: "b", Cordoned: cordoned}, {Path: "c", Failed: true}}}
+	}
+	cordon("*")
+	says(false)
+	cordon("*")
+	w.start("pool") // with the cordon, which it ignores
+	says(true)
+	cordon("*")
+	says(false)
+	cordon("")
+	cordon("")
+	w.applied(name)
+	cordon("*")
+	w.applied(name)
+	says(true)
+	cordon("*")
+	w.change("pool", func(p *v1.KafkaNodePool) { p.Spec.Replicas = 2 })
+	says(false)
+	w.reconcile()
+	w.Expect(w.config(name)).NotTo(ContainSubstring(cordonLine))
 }

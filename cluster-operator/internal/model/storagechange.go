@@ -315,7 +315,7 @@ type Cordon struct {
 
 // CordonedDirs are what the configuration of a broker says of its cordon.
 type CordonedDirs struct {
-	// Dirs are the log directories that get no new replicas, and Away reports that the broker is to forget that there were some.
+	// Dirs are the log directories that get no new replicas, * for all, and Away reports that the broker is to forget that there were some.
 	Dirs []string
 	Away bool
 }
@@ -336,7 +336,7 @@ func CordonIn(config string) CordonedDirs {
 // Ignored reports whether a broker, which reports these log directories, ignores a cordon.
 func (c CordonedDirs) Ignored(reported []kafka.LogDir) bool {
 	return slices.ContainsFunc(reported, func(d kafka.LogDir) bool {
-		return !d.Failed && !d.Cordoned && slices.Contains(c.Dirs, d.Path)
+		return !d.Failed && !d.Cordoned && (slices.Contains(c.Dirs, d.Path) || slices.Contains(c.Dirs, cordonAll))
 	})
 }
 
@@ -345,12 +345,12 @@ func (c *cluster) cordoned(n topology.Node) string {
 	if !n.Roles.Broker {
 		return ""
 	}
-	if slices.Contains(c.Cordon.Brokers, n.ID) {
-		return cordonAll
-	}
 	var dirs []string
 	for _, id := range c.Cordon.Volumes[n.Pool] {
 		dirs = append(dirs, logDir(volumeName(id, true), n.ID))
+	}
+	if slices.Contains(c.Cordon.Brokers, n.ID) {
+		dirs = []string{cordonAll}
 	}
 	if len(dirs) > 0 && slices.Contains(c.Cordon.Renewed, n.ID) {
 		return cordonAway

@@ -202,16 +202,23 @@ func TestWhichKafkaCordons(t *testing.T) {
 func TestWhatIsCordoned(t *testing.T) {
 	g := NewWithT(t)
 	in := rich(t)
-	in.Cordon = Cordon{Volumes: map[string][]int32{"brokers": {1}}, Brokers: []int32{1}}
-	cordoned := map[int32]string{}
-	for _, m := range render(t, in, nil).Manifests {
-		for line := range strings.Lines(m.Config.Data["server.config"]) {
-			if dirs, found := strings.CutPrefix(line, "cordoned.log.dirs="); found {
-				cordoned[m.Node.ID] = strings.TrimSpace(dirs)
+	cordoned := func() map[int32]string {
+		cordoned := map[int32]string{}
+		for _, m := range render(t, in, nil).Manifests {
+			for line := range strings.Lines(m.Config.Data["server.config"]) {
+				if dirs, found := strings.CutPrefix(line, "cordoned.log.dirs="); found {
+					cordoned[m.Node.ID] = strings.TrimSpace(dirs)
+				}
 			}
 		}
+		return cordoned
 	}
-	g.Expect(cordoned).To(Equal(map[int32]string{0: "/var/lib/kafka/data-1/kafka-log0", 1: "*"}))
+	in.Cordon = Cordon{Renewed: []int32{0, 1}}
+	g.Expect(cordoned()).To(BeEmpty(), "none is wanted")
+	in.Cordon = Cordon{Volumes: map[string][]int32{"brokers": {1}}, Brokers: []int32{1}}
+	g.Expect(cordoned()).To(Equal(map[int32]string{0: "/var/lib/kafka/data-1/kafka-log0", 1: "*"}))
+	in.Cordon.Renewed = []int32{1}
+	g.Expect(cordoned()).To(Equal(map[int32]string{0: "/var/lib/kafka/data-1/kafka-log0", 1: ""}))
 }
 
 func TestTheStorageClassOfAVolume(t *testing.T) {
@@ -352,6 +359,8 @@ func TestWhichCordonsABrokerIgnores(t *testing.T) {
 		"its volume is offline":        {cordon, []kafka.LogDir{{Path: dir, Failed: true}}, false, false},
 		"there is none":                {"a=b\n", []kafka.LogDir{{Path: dir}}, false, false},
 		"there is none of this volume": {"cordoned.log.dirs=/x\n", []kafka.LogDir{{Path: dir}}, false, false},
+		"one of all its volumes":       {"cordoned.log.dirs=*\n", []kafka.LogDir{{Path: "/x", Cordoned: true}, {Path: dir}}, false, true},
+		"which it has taken over":      {"cordoned.log.dirs=*\n", []kafka.LogDir{{Path: dir, Cordoned: true}}, false, false},
 		"it was taken away":            {"cordoned.log.dirs=\n", []kafka.LogDir{{Path: dir}}, true, false},
 	} {
 		g, got := NewWithT(t), CordonIn(c.config)
