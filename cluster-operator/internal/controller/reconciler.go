@@ -89,8 +89,8 @@ type Reconciler struct {
 	kafkas, nodePools apply.Replaced
 	// reportedKept are, by Kafka, the uids of objects that are not wanted, and of which was reported that they stay.
 	reportedKept sync.Map
-	// toldWarnings are, by Kafka, the messages of the warnings that there are Events of. A pass that ends early has the status without those
-	// that it did not come to.
+	// toldWarnings are, by Kafka, the warnings that there are Events of (told). A pass that ends early has the status without those that it
+	// did not come to.
 	toldWarnings sync.Map
 	// renewedCordons are, by Kafka, when the containers of brokers were last seen without a cordon that they were to forget.
 	renewedCordons sync.Map

@@ -40,30 +40,30 @@ func (p *pass) count(took time.Duration) {
 	}
 }
 
+// told are the messages of the warnings that there are Events of: those of the last pass that did not end early, and those of the last one.
+// While passes end early for long, what they do not warn of any more is forgotten.
+type told struct{ whole, last []string }
+
 // tell records an Event for a failure, for each warning, and for each Kubernetes cluster that was lost or is back, unless the status before
 // the pass shows it.
 func (p *pass) tell(before v1.KafkaStatus) {
 	name := client.ObjectKeyFromObject(p.kafka)
 	stored, _ := p.toldWarnings.Load(name)
-	told, _ := stored.([]string)
+	told, _ := stored.(told)
 	shown := func(message string) bool {
 		return slices.ContainsFunc(before.Conditions, func(c v1.Condition) bool { return c.Message == message })
 	}
 	var warned []string
 	for _, w := range p.status.Warnings {
 		warned = append(warned, w.Message)
-		if !shown(w.Message) && !slices.Contains(told, w.Message) {
+		if !shown(w.Message) && !slices.Contains(told.whole, w.Message) && !slices.Contains(told.last, w.Message) {
 			p.Events.Warning(p.kafka, w.Reason, "Reconcile", w.Message)
 		}
 	}
-	if p.status.Failure != nil { // the pass did not come to all of them
-		for _, message := range told {
-			if !slices.Contains(warned, message) {
-				warned = append(warned, message)
-			}
-		}
+	if told.last = warned; p.status.Failure == nil {
+		told.whole = warned
 	}
-	p.toldWarnings.Store(name, warned)
+	p.toldWarnings.Store(name, told)
 	if p.failed() && !shown(p.status.Failure.Message) {
 		p.Events.Warning(p.kafka, p.status.Failure.Reason, "Reconcile", p.status.Failure.Message)
 	}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 )
 
 // misspelled has a Kafka get a warning.
@@ -59,4 +60,29 @@ func TestAWarningIsToldOnceThoughThePassIsRepeated(t *testing.T) {
 	w.reconcile()
 	w.Expect(w.conditions()).To(ContainElement(HaveField("Message", ContainSubstring("log.retention.hourss"))))
 	w.Expect(w.warned()).To(Equal(1))
+}
+
+// While a Kafka is refused or hibernated for long, its warnings may be other ones with each pass.
+func TestAWarningOfPassesThatEndEarlyIsForgottenAfterThem(t *testing.T) {
+	w := &world{WithT: NewWithT(t)}
+	r := &Reconciler{Events: w}
+	pass := func(failure *status.Problem, warnings ...string) []string {
+		w.events = nil
+		p := &pass{Reconciler: r, kafka: newKafka()}
+		p.status.Failure = failure
+		for _, message := range warnings {
+			p.warn("Reason", message)
+		}
+		p.tell(v1.KafkaStatus{})
+		return w.events
+	}
+	hibernated := &status.Problem{Reason: reasonHibernated}
+	w.Expect(pass(nil, "always")).To(HaveLen(1))
+	w.Expect(pass(hibernated, "a")).To(HaveLen(1))
+	w.Expect(pass(hibernated, "a")).To(BeEmpty())
+	w.Expect(pass(hibernated, "b")).To(HaveLen(1))
+	w.Expect(pass(hibernated, "a")).To(HaveLen(1))
+	w.Expect(pass(nil, "always", "a")).To(BeEmpty())
+	w.Expect(pass(nil, "a")).To(BeEmpty())
+	w.Expect(pass(nil, "always")).To(HaveLen(1))
 }
