@@ -13,6 +13,7 @@ import (
 
 	"github.com/kafka-operators/kafka-operators/roller"
 	"github.com/kafka-operators/kafka-operators/roller/actuate"
+	"github.com/kafka-operators/kafka-operators/roller/internal/engine"
 )
 
 // Events about a pod are created in the pod's Kubernetes cluster.
@@ -136,6 +137,19 @@ func TestANodeThatBeginsToBeBlockedIsToldOnce(t *testing.T) {
 		{Rule: roller.RuleUnknown, Why: "its pod should have ended"}}}}}, nil)
 	g.Expect(r.taken()).To(Equal([]event{{"kafka/pod-1", "first", "Warning", "Blocked", "Block",
 		"Replacement waits (Unknown): its pod should have ended"}}))
+}
+
+// The user who deleted a Kafka has nothing to do about its nodes, which end.
+func TestNoNodeOfADeletedKafkaIsToldAsBlocked(t *testing.T) {
+	g := NewWithT(t)
+	a, r, s := announce()
+	look := func(why string) []event {
+		a.ReportLook(s, roller.Decision{Nodes: []roller.Assessment{{Node: 1, Need: roller.NeedRestart,
+			Blocks: []roller.Block{{Rule: roller.RulePaused, Why: why}}}}}, nil)
+		return r.taken()
+	}
+	g.Expect(look(fmt.Errorf("Lease kafka/my-cluster-roller-leader can't be made: %w", engine.ErrDeleted).Error())).To(BeEmpty())
+	g.Expect(look("ann paused it")).To(HaveLen(1))
 }
 
 func TestABlockThatPassesWithTheRollIsNotTold(t *testing.T) {

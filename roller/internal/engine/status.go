@@ -35,9 +35,12 @@ var turns = []roller.Rule{
 	roller.RuleOrder, roller.RuleLimit, roller.RuleBatch, roller.RuleSettle, roller.RuleUnderWay, roller.RuleRack, roller.RuleLeaders,
 }
 
-// Obstacle returns the first block of a node other than its turn; false if there is none.
+// Obstacle returns the first block of a node other than its turn; false if there is none. That its Kafka was deleted is none: it ends.
 func Obstacle(a roller.Assessment) (roller.Block, bool) {
-	i := slices.IndexFunc(a.Blocks, func(b roller.Block) bool { return !slices.Contains(turns, b.Rule) })
+	i := slices.IndexFunc(a.Blocks, func(b roller.Block) bool {
+		ends := b.Rule == roller.RulePaused && strings.HasSuffix(b.Why, ErrDeleted.Error())
+		return !ends && !slices.Contains(turns, b.Rule)
+	})
 	if i < 0 {
 		return roller.Block{}, false
 	}
