@@ -64,7 +64,7 @@ func Decide(set *core.StrimziPodSet, existing []corev1.Pod, now time.Time) (Deci
 		}
 		d.Pods++
 		if pod.DeletionTimestamp != nil {
-			d.await(pod, now)
+			d.await(set, pod, now)
 			continue
 		}
 		d.Delete = append(d.Delete, Deletion{pod, "the StrimziPodSet no longer lists it"})
@@ -79,7 +79,7 @@ func (d *Decision) sleep(set *core.StrimziPodSet, existing []corev1.Pod, now tim
 		switch {
 		case !owns(set, pod):
 		case pod.DeletionTimestamp != nil:
-			d.await(pod, now)
+			d.await(set, pod, now)
 		default:
 			d.Delete = append(d.Delete, Deletion{pod, "its Kafka is hibernated"})
 		}
@@ -113,7 +113,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 		d.Create = append(d.Create, newPod(set, desired))
 		return
 	case pod.DeletionTimestamp != nil: // also if it is another's, such as that of a deleted StrimziPodSet of the same name
-		d.await(pod, now)
+		d.await(set, pod, now)
 		return
 	case owns(set, pod) && (pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded):
 		// The kubelet reports these phases after all containers ended, and no container of such a pod starts again.
@@ -139,7 +139,7 @@ func (d *Decision) keep(set *core.StrimziPodSet, desired, pod *corev1.Pod, now t
 const terminationSlack = 30 * time.Second
 
 // await deals with a pod that terminates: only its kubelet knows when it ended.
-func (d *Decision) await(pod *corev1.Pod, now time.Time) {
+func (d *Decision) await(set *core.StrimziPodSet, pod *corev1.Pod, now time.Time) {
 	overdue := pod.DeletionTimestamp.Add(terminationSlack) // the timestamp includes the grace period
 	if now.Before(overdue) {
 		if d.CheckAt.IsZero() || overdue.Before(d.CheckAt) {
@@ -151,23 +151,28 @@ func (d *Decision) await(pod *corev1.Pod, now time.Time) {
 	if node == "" {
 		node = "none"
 	}
+	whose := ""
+	if !owns(set, pod) {
+		whose = ", which belongs to " + owner(pod) + ","
+	}
 	d.Problems = append(d.Problems, fmt.Sprintf(
-		"pod %s should have terminated at %s but may still run: its node (%s) has not confirmed that it stopped, or finalizers keep the pod "+
-			"(%d). If the "+
-			"node is permanently lost, delete it or add the taint %s",
-		pod.Name, pod.DeletionTimestamp.UTC().Format(time.RFC3339), node, len(pod.Finalizers), corev1.TaintNodeOutOfService))
+		"pod %s%s should have terminated at %s but may still run: its node (%s) has not confirmed that it stopped, or finalizers keep the pod "+
+			"(%d). If the node is permanently lost, delete it or add the taint %s",
+		pod.Name, whose, pod.DeletionTimestamp.UTC().Format(time.RFC3339), node, len(pod.Finalizers), corev1.TaintNodeOutOfService))
 }
 
 // foreign means that a name is taken.
 func foreign(set *core.StrimziPodSet, pod *corev1.Pod) string {
-	owner := "no known owner"
-	if o := metav1.GetControllerOf(pod); o != nil {
-		owner = fmt.Sprintf("%s %s with uid %s", o.Kind, o.Name, o.UID)
-	}
 	return fmt.Sprintf("pod %s exists and belongs to %s, not to StrimziPodSet %s with uid %s. The operator does not change it; delete it "+
-		"so that the "+
-		"operator can create the pod",
-		pod.Name, owner, set.Name, set.UID)
+		"so that the operator can create the pod", pod.Name, owner(pod), set.Name, set.UID)
+}
+
+// owner names what controls a pod.
+func owner(pod *corev1.Pod) string {
+	if o := metav1.GetControllerOf(pod); o != nil {
+		return fmt.Sprintf("%s %s with uid %s", o.Kind, o.Name, o.UID)
+	}
+	return "no known owner"
 }
 
 func ended(pod *corev1.Pod) string {
