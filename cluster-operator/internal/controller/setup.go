@@ -2,8 +2,11 @@ package controller
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -81,7 +84,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) (controller
 				predicate.LabelChangedPredicate{}))).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(placed()))
 	for _, kind := range facts.Kinds() {
-		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofCluster))
+		b = b.Watches(kind, handler.EnqueueRequestsFromMapFunc(ofCluster), builder.WithPredicates(read()))
 	}
 	return b.Build(r)
 }
@@ -113,4 +116,26 @@ func placed() predicate.Predicate {
 		return asks != asked || before.Spec.NodeName != after.Spec.NodeName ||
 			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 	}}
+}
+
+// read lets through all changes but those of the roller's ConfigMap in what no pass reads: the roller's progress, which it writes often.
+func read() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*corev1.ConfigMap)
+		after, ok2 := e.ObjectNew.(*corev1.ConfigMap)
+		if !ok || !ok2 || before.Labels[core.LabelManagedBy] != core.ManagedByRoller {
+			return true
+		}
+		was, said := readOf(before)
+		is, says := readOf(after)
+		return !equality.Semantic.DeepEqual(was, is) || !equality.Semantic.DeepEqual(said, says)
+	}}
+}
+
+// readOf returns a ConfigMap of the roller with what passes read of it: see findUnconfigured.
+func readOf(config *corev1.ConfigMap) (metav1.ObjectMeta, core.RollerStatus) {
+	meta, roller := config.ObjectMeta, core.RollerStatusIn(config)
+	meta.ResourceVersion, meta.ManagedFields = "", nil
+	roller.Conditions = slices.DeleteFunc(roller.Conditions, func(c v1.Condition) bool { return c.Type != core.RollerBlocked })
+	return meta, roller
 }

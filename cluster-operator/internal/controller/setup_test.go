@@ -6,11 +6,13 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	core "github.com/kafka-operators/kafka-operators/api/core/v1"
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/podset"
 )
@@ -68,4 +70,39 @@ func TestWhatOfPodsBeginsAPass(t *testing.T) {
 		g.Expect(placed().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.wakes), what)
 		g.Expect(placed().Update(event.UpdateEvent{ObjectOld: after, ObjectNew: before})).To(Equal(c.wakes), "without %s", what)
 	}
+}
+
+// The roller writes its progress often, which is no matter of a pass.
+func TestWhatOfTheRollersConfigMapBeginsAPass(t *testing.T) {
+	says := func(status string) func(*corev1.ConfigMap) {
+		return func(c *corev1.ConfigMap) { c.Data[core.RollerStatusKey] = status }
+	}
+	for what, c := range map[string]struct {
+		change func(*corev1.ConfigMap)
+		wakes  bool
+	}{
+		"progress":             {func(c *corev1.ConfigMap) { c.Data["progress"], c.ResourceVersion = "{}", "2" }, false},
+		"a phase":              {says(`{"conditions":[],"phase":"Blocked"}`), false},
+		"how much is missing":  {says(`{"conditions":[{"type":"Ready","status":"False","message":"3 of 6"}]}`), false},
+		"why a node waits":     {says(`{"conditions":[{"type":"Blocked","status":"True","message":"node 1"}]}`), true},
+		"a configuration":      {says(`{"conditions":[],"configurations":{"a":"b"}}`), true},
+		"nothing valid":        {says(`{`), false},
+		"a label":              {func(c *corev1.ConfigMap) { c.Labels["a"] = "b" }, true},
+		"the label of another": {func(c *corev1.ConfigMap) { c.Labels[core.LabelManagedBy] = "ann" }, true},
+		"an owner":             {func(c *corev1.ConfigMap) { c.OwnerReferences = []metav1.OwnerReference{{Name: "a"}} }, true},
+		"its deletion":         {func(c *corev1.ConfigMap) { c.DeletionTimestamp = &metav1.Time{Time: time.Now()} }, true},
+	} {
+		before := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{core.LabelManagedBy: core.ManagedByRoller}},
+			Data: map[string]string{core.RollerStatusKey: `{"conditions":[]}`}}
+		after := before.DeepCopy()
+		c.change(after)
+		g := NewWithT(t)
+		g.Expect(read().Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after})).To(Equal(c.wakes), what)
+		g.Expect(read().Update(event.UpdateEvent{ObjectOld: after, ObjectNew: before})).To(Equal(c.wakes), "without %s", what)
+	}
+	g, other := NewWithT(t), &corev1.ConfigMap{}
+	g.Expect(read().Update(event.UpdateEvent{ObjectOld: other, ObjectNew: other})).To(BeTrue())
+	g.Expect(read().Update(event.UpdateEvent{ObjectOld: &corev1.Secret{}, ObjectNew: &corev1.Secret{}})).To(BeTrue())
+	g.Expect(read().Create(event.CreateEvent{Object: other})).To(BeTrue())
+	g.Expect(read().Delete(event.DeleteEvent{Object: other})).To(BeTrue())
 }
