@@ -76,21 +76,29 @@ func (s *scene) start(args ...string) *background {
 	return b
 }
 
-// rollOn runs roll until it is done, and returns all that it printed. It gives up on nodes that take longer than a short patience to start,
-// as on a busy machine, and goes on when it is run again. watch is called all the time.
-func (s *scene) rollOn(watch func(), args ...string) (printed string) {
+// rollOn runs roll with a short patience until it is done, and returns all that it printed. It gives up on nodes that take longer to start,
+// as on a busy machine, and goes on when it is run again: it waits for its patience each time, and a node has that of the suite to start.
+// watch is called all the time.
+func (s *scene) rollOn(watch func(), short time.Duration, args ...string) (printed string) {
 	GinkgoHelper()
-	Eventually(func() int {
-		roll := s.start(append([]string{"roll"}, args...)...)
+	for tries, before := 0, s.restarts(); ; {
+		began := time.Now()
+		roll := s.start(append([]string{"roll", "--patience=" + short.String()}, args...)...)
 		Eventually(func() bool {
 			watch()
 			return roll.Running()
 		}).WithTimeout(8 * patience).Should(BeFalse())
-		printed += roll.printed()
-		Expect(roll.ExitCode()).To(BeElementOf(done, blocked), printed)
-		return roll.ExitCode()
-	}).WithTimeout(8*patience).Should(Equal(done), func() string { return printed })
-	return printed
+		if printed += roll.printed(); roll.ExitCode() == done {
+			return printed
+		}
+		Expect(roll.ExitCode()).To(Equal(blocked), printed)
+		Expect(time.Since(began)).To(BeNumerically(">=", short), "it gave up too early: %s", printed)
+		if now := s.restarts(); now > before {
+			tries, before = 0, now
+		}
+		tries++
+		Expect(tries).To(BeNumerically("<=", int(patience/short)), "a node does not start: %s", printed)
+	}
 }
 
 // run starts the Deployment's program.

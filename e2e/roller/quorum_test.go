@@ -101,7 +101,7 @@ func quorumSpecs(s *scene) {
 		began := time.Now()
 		printed := s.rollOn(func() {
 			Expect(len(s.unready(controllers))).To(BeNumerically("<=", 1), "controllers that are not ready")
-		}, "--patience="+long.String(), "--stall=5s", "--limit=8m")
+		}, long, "--stall=5s", "--limit=8m")
 		restarted := s.restartedSince(before)
 		Expect(slices.Sorted(slices.Values(restarted))).To(Equal(everyone), "each node once: %v", restarted)
 		Expect(slices.Sorted(slices.Values(restarted[:3]))).To(Equal(controllers), "controllers first: %v", restarted)

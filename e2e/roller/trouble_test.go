@@ -41,7 +41,7 @@ func troubleSpecs(s *scene) {
 		plan := s.plan(blocked)
 		Expect(plan.order()).To(Equal([]int32{node}))
 		Expect(plan.Blocked).To(Equal([]int32{other, leader}), "as long as there is nobody but them in sync who is ready")
-		s.rollOn(func() {}, "--patience=10s", "--limit=4m")
+		s.rollOn(func() {}, 10*time.Second, "--limit=4m")
 		Expect(s.restartedSince(before)).To(Equal([]int32{node, other, leader}))
 		s.fixture.Mend(node)
 		s.settled()
