@@ -108,10 +108,11 @@ func (p *pass) holdVolumes(ctx context.Context) error {
 				}
 				going[l.Set.Name] = true
 				p.warnOf(l.Node.Pool, "VolumeBeingDeleted", fmt.Sprintf("PersistentVolumeClaim %s is being deleted while node %d uses it. "+
-					"Its data is lost when pod %s stops, so no pod of StrimziPodSet %s is restarted until then. If other nodes have all its data, "+
-					"delete the pod: it starts with an empty volume, a controller only once enough others have all metadata. A deletion can't be "+
-					"cancelled; to keep the data, set .spec.persistentVolumeReclaimPolicy of PersistentVolume %s to Retain first", claim.Name, l.Node.ID,
-					l.Pod.Name, l.Set.Name, claim.Spec.VolumeName))
+					"The node loses its data when pod %s stops, so no pod of StrimziPodSet %s is restarted until then. If other nodes have all its "+
+					"data, delete the pod: it starts with an empty volume, a controller only once enough others have all metadata. A deletion can't be "+
+					"cancelled. If .spec.persistentVolumeReclaimPolicy of PersistentVolume %s is Retain, or you set it first, the data stays there. "+
+					"To give it back to the node, pause the Kafka, delete the pod, remove .spec.claimRef.uid of the PersistentVolume when the claim is "+
+					"gone, and end the pause", claim.Name, l.Node.ID, l.Pod.Name, l.Set.Name, claim.Spec.VolumeName))
 			}
 		}
 		for _, set := range s.facts.PodSets() {

@@ -158,7 +158,9 @@ func TestNoNodeIsRestartedThatWouldLoseItsVolume(t *testing.T) {
 	const why = "a PersistentVolumeClaim of a running node is being deleted"
 	lost := ContainElement(And(HaveField("Reason", "VolumeBeingDeleted"), HaveField("Message", And(
 		ContainSubstring("PersistentVolumeClaim data-my-cluster-pool-1 is being deleted while node 1 uses it"),
-		ContainSubstring("delete the pod")))))
+		ContainSubstring("delete the pod"),
+		ContainSubstring("If .spec.persistentVolumeReclaimPolicy of PersistentVolume "),
+		ContainSubstring("pause the Kafka, delete the pod, remove .spec.claimRef.uid of the PersistentVolume when the claim is gone")))))
 	begin := func(t *testing.T) (*world, *corev1.PersistentVolumeClaim) {
 		w := newWorld(t)
 		w.create(newKafka(), nodePool("other", 1, v1.RoleBroker), nodePool("pool", 2, v1.RoleBroker, v1.RoleController))
