@@ -267,8 +267,9 @@ func TestAKafkaWithAListenerThatIsNeverServedIsNotReady(t *testing.T) {
 	w.Expect(w.ready().Status).To(Equal("True"))
 }
 
-// A running node does not wait for a load balancer: what it waits for, such as its restart, is another matter.
-func TestARunningNodeIsNotSaidToWaitForALoadBalancer(t *testing.T) {
+// A running node waits for a load balancer only for a short time, which may save a restart. What it waits for later, such as its restart,
+// is another matter.
+func TestARunningNodeWaitsForALoadBalancerForAShortTime(t *testing.T) {
 	w := newWorld(t)
 	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
@@ -279,10 +280,55 @@ func TestARunningNodeIsNotSaidToWaitForALoadBalancer(t *testing.T) {
 			v1.Listener{Name: "in", Port: 9096, Type: v1.ListenerInternal},
 			v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
 	})
+	running := w.pods("pool")
+	for range 2 {
+		w.reconcile()
+		w.Expect(w.config("my-cluster-pool-0")).NotTo(ContainSubstring("IN-9096"))
+		w.Expect(w.pods("pool")).To(Equal(running))
+		w.Expect(w.ready()).To(And(HaveField("Reason", "Updating"), HaveField("Message", ContainSubstring("load balancer"))))
+	}
+	w.now = w.now.Add(firstAddresses + time.Second)
 	w.reconcile()
 	w.Expect(w.config("my-cluster-pool-0")).To(And(ContainSubstring("IN-9096"), Not(ContainSubstring("OUT-9095"))))
 	w.Expect(w.ready()).To(And(HaveField("Reason", "Updating"), HaveField("Message", Not(ContainSubstring("load balancer")))))
 	w.start("pool")
 	w.reconcile()
 	w.Expect(w.ready()).To(And(HaveField("Reason", "ListenerNotReady"), HaveField("Message", ContainSubstring("load balancer"))))
+}
+
+func TestAListenerIsAddedWithOtherChangesByOneRestart(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.start("pool")
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+		k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
+	})
+	running := w.pods("pool")
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(running))
+	w.balance()
+	w.reconcile()
+	w.Expect(w.config("my-cluster-pool-0")).To(ContainSubstring("OUT-9095"))
+	changed := w.pods("pool")
+	w.Expect(changed).NotTo(Equal(running))
+	w.start("pool")
+	w.reconcile()
+	w.Expect(w.pods("pool")).To(Equal(changed))
+}
+
+// A node that is not ready may need the other changes.
+func TestANodeThatIsNotReadyWaitsForNoLoadBalancer(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.Kafka.JvmOptions = &v1.JvmOptions{Xmx: "1g"}
+		k.Spec.Kafka.Listeners = append(k.Spec.Kafka.Listeners, v1.Listener{Name: "out", Port: 9095, Type: v1.ListenerLoadBalancer, TLS: true})
+	})
+	before := w.pods("pool")
+	w.reconcile()
+	w.Expect(w.pods("pool")).NotTo(Equal(before))
 }

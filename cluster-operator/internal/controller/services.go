@@ -41,6 +41,7 @@ func (p *pass) services(ctx context.Context) error {
 	p.input.Endpoints.Keep = map[int32]bool{}
 	p.keepUnaddressed()
 	p.keepReplaced()
+	p.keepAwaiting(world)
 	maps.Copy(p.input.Endpoints.Delayed, p.delayed)
 	if p.input.Stretch != nil {
 		p.rememberEndpoints(world)
@@ -232,6 +233,26 @@ func (p *pass) keepReplaced() {
 				p.input.Endpoints.Keep[l.Node.ID], p.replacing = true, true
 				p.updating(l.Set.Name)
 			}
+		}
+	}
+}
+
+// firstAddresses is how long running nodes stay as they are while a listener that is new to them waits for its addresses.
+const firstAddresses = time.Minute
+
+// keepAwaiting keeps ready nodes as they are for a short time while they wait for the address of a new listener: else they are restarted
+// for what else has changed, and again for the listener.
+func (p *pass) keepAwaiting(world model.World) {
+	if len(p.input.Endpoints.Delayed) == 0 {
+		return
+	}
+	world.AddressTimeout = min(world.AddressTimeout, firstAddresses)
+	awaiting := model.ResolveEndpoints(p.input, world).Delayed
+	for _, l := range p.listed {
+		pod := p.pod(l.Node)
+		if awaiting[l.Node.ID] != "" && pod != nil && pod.DeletionTimestamp == nil && core.IsReady(pod) {
+			p.input.Endpoints.Keep[l.Node.ID] = true
+			p.updating(l.Set.Name)
 		}
 	}
 }
