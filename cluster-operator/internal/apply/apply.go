@@ -227,6 +227,19 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	return a.change(ctx, u, live)
 }
 
+// Applied reports whether a live object is as it is when an object has been applied. It may have more, which others added.
+func (a *Applier) Applied(wanted, live client.Object) (bool, error) {
+	u, err := a.marked(wanted)
+	if err != nil {
+		return false, err
+	}
+	if err := keepImmutable(u, live); err != nil {
+		return false, err
+	}
+	changed, err := differs(u, live)
+	return changed == "", err
+}
+
 // marked returns what is applied of an object: with the marks of its owner, and the hash of all.
 func (a *Applier) marked(wanted client.Object) (*unstructured.Unstructured, error) {
 	u, err := toUnstructured(wanted)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -106,36 +105,6 @@ func (s *stored) object() client.Object {
 	return s.Object
 }
 
-// allocate sets the node ports of a Service. A port keeps its node port, unless another one asks for that.
-func (s *apiServer) allocate(o, before client.Object) {
-	service, ok := o.(*corev1.Service)
-	if !ok || service.Spec.Type != corev1.ServiceTypeNodePort {
-		return
-	}
-	was, _ := before.(*corev1.Service)
-	for i := range service.Spec.Ports {
-		if was != nil && service.Spec.Ports[i].NodePort == 0 {
-			s.follow(service, i, was, func(before corev1.ServicePort) bool { return before.Port == service.Spec.Ports[i].Port })
-			s.follow(service, i, was, func(before corev1.ServicePort) bool { return before.Name == service.Spec.Ports[i].Name })
-		}
-		if service.Spec.Ports[i].NodePort == 0 {
-			service.Spec.Ports[i].NodePort = 30000 + int32(s.version*8%20000) + int32(i)
-		}
-	}
-}
-
-// follow gives a port the node port that such a one had, unless another port has it now.
-func (s *apiServer) follow(service *corev1.Service, i int, was *corev1.Service, such func(corev1.ServicePort) bool) {
-	port := &service.Spec.Ports[i]
-	for _, before := range was.Spec.Ports {
-		if port.NodePort == 0 && such(before) && !slices.ContainsFunc(service.Spec.Ports, func(other corev1.ServicePort) bool {
-			return other.NodePort == before.NodePort
-		}) {
-			port.NodePort = before.NodePort
-		}
-	}
-}
-
 func (s *apiServer) remove(key facts.Key) {
 	before := s.objects[key]
 	delete(s.objects, key)
@@ -231,6 +200,9 @@ func (s *apiServer) replace(key facts.Key, gvk schema.GroupVersionKind, next map
 	if err != nil {
 		return nil, err
 	}
+	if err := s.refuse(key, gvk, o); err != nil {
+		return nil, err
+	}
 	next = content(o)
 	applied := map[string]map[string]any{}
 	for other, fields := range before.applied {
@@ -268,6 +240,9 @@ func (s *apiServer) create(key facts.Key, gvk schema.GroupVersionKind, fields ma
 	delete(fields, "status")
 	o, err := s.typed(gvk, fields)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.refuse(key, gvk, o); err != nil {
 		return nil, err
 	}
 	o.SetGeneration(1)

@@ -281,7 +281,7 @@ func (h *stretched) mishap() string {
 			if service, ok := s.objects[key].object().(*corev1.Service); ok && service.Spec.Type == corev1.ServiceTypeNodePort &&
 				h.rand.Intn(3) == 0 {
 				service = service.DeepCopy()
-				service.Spec.Ports[0].NodePort = 20000 + int32(h.rand.Intn(1000))
+				service.Spec.Ports[0].NodePort = s.freePort(20000 + int32(h.rand.Intn(1000)))
 				h.must(s.client().Update(h.t.Context(), service))
 				return fmt.Sprintf("a node port of %s in %s is changed", key.Name, s.id)
 			}

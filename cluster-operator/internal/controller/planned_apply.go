@@ -88,6 +88,12 @@ func (p *pass) applyOnePlanned(ctx context.Context, s *site, wanted *unstructure
 	}
 	// Which pods are of before is known once nodes are rendered: until then, it loses nothing that leads to any.
 	keeps := p.keepPlanned(wanted, live, p.podsOfNodes)
+	if keeps != client.Object(wanted) {
+		// What it has more than planned is somebody else's, and stays, if all is applied that is planned.
+		if applied, err := s.applier.Applied(wanted, live); applied || err != nil {
+			return live, err
+		}
+	}
 	outcome, err := p.applyOver(ctx, s, keeps, live)
 	for live == nil && p.dropNodePorts(wanted, err) {
 		p.Events.Warning(p.kafka, "NodePortTaken", "Apply", fmt.Sprintf("In cluster '%s': Service %s can't get a node port again that a node "+

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/network/loadbalancer"
@@ -95,4 +96,24 @@ func TestARunningPodOfAStretchedKafkaStaysReachable(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A port that somebody else added to a Service stays theirs: passes that add it to what is applied, and take it away again, would not end.
+func TestAPortThatSomebodyAddedIsNotWrittenInALoop(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.form()
+	w.settle()
+	service := &corev1.Service{}
+	w.in("east", service, "my-cluster-east-1-nodeport")
+	service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: "theirs", Port: 9999, TargetPort: service.Spec.Ports[0].TargetPort})
+	w.Expect(w.members["east"].Update(t.Context(), service, client.FieldOwner("kubectl-edit"))).To(Succeed())
+	w.pass()
+	w.in("east", service, service.Name)
+	before := service.ResourceVersion
+	for range 3 {
+		w.pass()
+	}
+	w.in("east", service, service.Name)
+	w.Expect(service.ResourceVersion).To(Equal(before))
+	w.Expect(service.Spec.Ports).To(ContainElement(HaveField("Name", "theirs")))
 }
