@@ -273,7 +273,7 @@ func (r *round) reasons(a *Assessment) []Reason {
 	n := a.node
 	reasons := slices.Clone(n.Requests)
 	if revision, known := n.Revision.Get(); known && revision.Outdated() {
-		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Mark: revision.Desired})
+		reasons = append(reasons, Reason{Kind: PodHasOldRevision, Note: revision.Note, Mark: revision.Desired})
 	}
 	silent := n.Roles.Broker && a.State != StateRecovering && n.silent(r.s.At) >= n.allowedSilence(r.policy)
 	if silent && (!n.Ready.Or(true) || r.heard(n) != nil) {

@@ -134,6 +134,8 @@ const UnknownPlace = "?"
 type Revision struct {
 	Current string `json:"current"`
 	Desired string `json:"desired"`
+	// Note says more of the desired one to people.
+	Note string `json:"note,omitempty"`
 }
 
 // Outdated reports whether the revisions differ.

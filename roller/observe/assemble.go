@@ -113,7 +113,7 @@ func (seen *Seen) node(place *Place, pod *corev1.Pod) (roller.Node, bool) {
 	if desired == nil {
 		n.Revision = roller.Unknown[roller.Revision]("no StrimziPodSet has this pod")
 	} else {
-		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired)})
+		n.Revision = roller.Known(roller.Revision{Current: revision(pod), Desired: revision(desired), Note: revisionNote(pod, desired)})
 		n.ConfigHash = roller.Revision{Current: pod.Annotations[core.AnnotationConfigHash],
 			Desired: desired.Annotations[core.AnnotationConfigHash]}
 		n.Hold = cmp.Or(n.Hold, set.Hold)
@@ -145,6 +145,15 @@ func requests(pod *corev1.Pod, set *PodSet, desired *corev1.Pod) (reasons []roll
 		request("StrimziPodSet "+set.Name+" is annotated", "podset "+set.UID)
 	}
 	return reasons
+}
+
+// revisionNote tells a new revision for which a restart was asked for from one of a changed template. What asks for it of the cluster
+// operator is an annotation of the StrimziPodSet, or a volume that grows when it is mounted again.
+func revisionNote(pod, desired *corev1.Pod) string {
+	if desired.Annotations[core.AnnotationRestartedAt] == string(pod.UID) {
+		return "a restart was asked for"
+	}
+	return ""
 }
 
 // unsettled explains why the desired state of the pod is not known yet, because the set and the ConfigMap are written one after the other;

@@ -114,6 +114,19 @@ func TestRequestsOfPods(t *testing.T) {
 	g.Expect(mark(pod(3, asked), pod(3, asked))).To(Equal(mark(pod(3, asked, another), pod(3, asked))))
 }
 
+// A new revision because a user annotated the StrimziPodSet looks like that of a changed template.
+func TestANewRevisionSaysThatARestartWasAskedFor(t *testing.T) {
+	g := NewWithT(t)
+	note := func(uid string) string {
+		asked := pod(3, annotated(core.AnnotationRestartedAt, uid))
+		s := seen(observe.Place{Pods: []corev1.Pod{pod(3, func(p *corev1.Pod) { p.UID = "now" })}, Sets: []observe.PodSet{set(asked)}})
+		return observe.Assemble(s).Nodes[0].Revision.Or(roller.Revision{}).Note
+	}
+	g.Expect(note("now")).To(Equal("a restart was asked for"))
+	g.Expect(note("before")).To(BeEmpty(), "the pod is the one that came of that restart")
+	g.Expect(note("")).To(BeEmpty())
+}
+
 // The facts of a node that does not respond: its desired configuration, and when its pod was deleted.
 func TestWhatIsKnownOfASilentNode(t *testing.T) {
 	g := NewWithT(t)

@@ -73,8 +73,8 @@ const (
 	// AnnotationConfigHash on a pod of a StrimziPodSet's spec is the hash of the contents of the node's ConfigMap that it was written for
 	// (ConfigHash): a set and the ConfigMaps of its pods are not written at once. Source: docs/decisions/who-rolls.md.
 	AnnotationConfigHash = "kafka-operators.io/config-hash"
-	// AnnotationRestartedAt on a pod of a StrimziPodSet's spec is when a restart was last requested. It is part of the revision.
-	// Source: docs/decisions/who-rolls.md.
+	// AnnotationRestartedAt on a pod of a StrimziPodSet's spec is the uid of the pod for which a restart was last requested. It is part of
+	// the revision. Source: docs/decisions/who-rolls.md.
 	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
 
 	// AnnotationClusterCACertGeneration is which certificate of the cluster's CA the pod was started with. Source: Strimzi.

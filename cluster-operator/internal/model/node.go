@@ -33,8 +33,8 @@ const (
 	// AnnotationContents, on a StrimziPodSet, has AnnotationContent of its nodes' ConfigMaps, by pod name, in JSON. It detects edits by those
 	// who may write ConfigMaps, and so that annotation with the data, but no StrimziPodSets.
 	AnnotationContents = "kafka-operators.io/contents"
-	// AnnotationRestartedAt is when the user last asked for a restart of all nodes of a StrimziPodSet.
-	AnnotationRestartedAt = "kafka-operators.io/restarted-at"
+	// AnnotationRestartedAt is the uid of the pod for which a restart was last asked for.
+	AnnotationRestartedAt = core.AnnotationRestartedAt
 	// AnnotationEndpoints has the advertised address of a node on each listener, in JSON: an address stays in use while Kubernetes temporarily
 	// does not report it.
 	AnnotationEndpoints = "kafka-operators.io/endpoints"
