@@ -125,9 +125,13 @@ func (p *pass) warnOfStrays(strays []kafka.Node) {
 		if b.Fenced {
 			continue
 		}
+		where := "Unless it has just stopped, look for what runs there, such as a pod without the label " + v1.LabelCluster
+		if p.stretched() {
+			where = "It may be in a Kubernetes cluster that was given up"
+		}
 		p.warn("StrayBroker", fmt.Sprintf("Broker %d at %s runs and is no node of this Kafka: it may get replicas of new topics, and the roller "+
-			"restarts nothing meanwhile. It may be in a Kubernetes cluster that was given up: move its replicas to other brokers, and stop it",
-			b.ID, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))))
+			"restarts nothing meanwhile. %s: move its replicas to other brokers, and stop it",
+			b.ID, net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port))), where))
 		p.requeueAfter(time.Minute) // no event reports that it has stopped
 	}
 }

@@ -844,7 +844,9 @@ func TestABrokerThatTheCacheDoesNotKnowYetIsNotUnregistered(t *testing.T) {
 func TestABrokerThatRunsAndIsNoNodeIsTold(t *testing.T) {
 	w := newReadyWorld(t, "a", 3)
 	told := ContainElement(And(HaveField("Reason", "StrayBroker"), HaveField("Message",
-		HavePrefix("Broker 7 at 10.102.0.1:30092 runs and is no node of this Kafka: "))))
+		And(HavePrefix("Broker 7 at 10.102.0.1:30092 runs and is no node of this Kafka: "),
+			HaveSuffix(". Unless it has just stopped, look for what runs there, such as a pod without the label strimzi.io/cluster: move its "+
+				"replicas to other brokers, and stop it")))))
 	w.brokers.replicas = map[int32]int{7: 0}
 	w.brokers.registered = []kafka.Node{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 7, Host: "10.102.0.1", Port: 30092}}
 	result, err := w.r.Reconcile(t.Context(),

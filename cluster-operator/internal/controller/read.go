@@ -49,6 +49,7 @@ func (p *pass) read(ctx context.Context) error {
 	if err := p.identify(); err != nil {
 		return err
 	}
+	p.warnOfResizes()
 	if err := p.noteEarlierTopicOperator(ctx); err != nil {
 		p.warn("TopicOperatorNotNoted", fmt.Sprintf("If the Kafka is deleted now, the deletion of its KafkaTopics may hang: %v", err))
 		p.requeueAfter(awayDelay)

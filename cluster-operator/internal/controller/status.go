@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,9 +37,12 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	p.status.Kafka, p.status.Now = p.kafka, p.Now()
 	p.status.OperatorVersion = p.OperatorVersion
 	p.describeClusters()
-	for _, pod := range p.pods() {
-		if why := status.WaitsFor(pod); why != "" && pod.Labels[core.LabelKind] == core.KindKafka {
-			p.waits(pod.Labels[core.LabelPoolName], "pod %s (%s)", pod.Name, why)
+	for _, s := range p.sites {
+		for _, pod := range s.facts.Pods {
+			why := cmp.Or(status.WaitsFor(pod), s.notProvisioned(pod, p.Now()))
+			if why != "" && pod.Labels[core.LabelKind] == core.KindKafka {
+				p.waits(pod.Labels[core.LabelPoolName], "pod %s (%s)", pod.Name, why)
+			}
 		}
 	}
 	for _, set := range p.status.Sets {
@@ -64,6 +68,23 @@ func (p *pass) conclude(err error) (next time.Duration, retry error) {
 	}
 	p.omitLocalAddresses()
 	return next, retry
+}
+
+// provisioned is how long a volume may take to be made before its pod is said to wait for it.
+const provisioned = time.Minute
+
+// notProvisioned returns which volume a pod waits for, "" if there is none. The scheduler says nothing of a pod while a volume is made for
+// it, and ten minutes later if it is not.
+func (s *site) notProvisioned(pod *corev1.Pod, now time.Time) string {
+	if pod.Spec.NodeName != "" || now.Sub(pod.CreationTimestamp.Time) < provisioned {
+		return ""
+	}
+	for _, name := range claimsOf(pod) {
+		if claim := s.facts.Claim(name); claim != nil && !isBound(claim) {
+			return fmt.Sprintf("PersistentVolumeClaim %s has no volume yet", name)
+		}
+	}
+	return ""
 }
 
 // omitLocalAddresses takes out of messages what differs in each pass though the problem is the same: the status would be written each time.

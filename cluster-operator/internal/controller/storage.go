@@ -297,6 +297,29 @@ func (p *pass) resizeWaits(n topology.Node, pod *corev1.Pod) bool {
 	return false
 }
 
+// warnOfResizes warns about volumes that Kubernetes did not manage to enlarge: it tries again. What it says has a number for each try.
+func (p *pass) warnOfResizes() {
+	for _, s := range p.sites {
+		for _, name := range s.claims {
+			claim := s.facts.Claim(name)
+			if !resizeFailed(claim) {
+				continue
+			}
+			p.warnOf(claim.Labels[core.LabelPoolName], v1.ReasonPVCResizing, fmt.Sprintf("PVC %s has %s of the %s that it asks for, and could "+
+				"not be resized yet: kubectl describe pvc -n %s %[1]s says why", name, claim.Status.Capacity.Storage(),
+				claim.Spec.Resources.Requests.Storage(), claim.Namespace))
+		}
+	}
+}
+
+// resizeFailed reports whether the last try to enlarge a volume failed.
+func resizeFailed(claim *corev1.PersistentVolumeClaim) bool {
+	return slices.ContainsFunc(claim.Status.Conditions, func(c corev1.PersistentVolumeClaimCondition) bool {
+		return c.Status == corev1.ConditionTrue && (c.Type == corev1.PersistentVolumeClaimControllerResizeError ||
+			c.Type == corev1.PersistentVolumeClaimNodeResizeError)
+	})
+}
+
 // warnOfDeletions warns about an unsupported annotation, which deletes data without checking its other replicas, and suggests what to do
 // instead.
 func (p *pass) warnOfDeletions() {

@@ -10,6 +10,7 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -265,4 +266,55 @@ func TestAPodThatWaitsForAFactOfItsKubernetesNodeIsNamed(t *testing.T) {
 	w.reconcile()
 	w.get(k, k.Name)
 	w.Expect(k.Status.Conditions).NotTo(ContainElement(waits))
+}
+
+func TestAPodWhoseVolumeIsNotMadeIsNamed(t *testing.T) {
+	w := newWorld(t)
+	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	w.reconcile()
+	set := &core.StrimziPodSet{}
+	w.get(set, "my-cluster-pool")
+	pod := w.pods("pool")["my-cluster-pool-0"]
+	pod.Spec.ServiceAccountName = ""
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(set, core.GroupVersion.WithKind("StrimziPodSet"))}
+	w.Expect(w.k8s.Create(t.Context(), &pod)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.ready().Message).To(HaveSuffix("0 of 1 nodes are ready"), "most volumes are made in less than a minute")
+
+	w.now = w.now.Add(2 * time.Minute)
+	w.reconcile()
+	w.Expect(w.ready().Message).To(HaveSuffix("0 of 1 nodes are ready. Waiting: pod my-cluster-pool-0 (PersistentVolumeClaim " +
+		"data-my-cluster-pool-0 has no volume yet)"))
+
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, "data-my-cluster-pool-0")
+	claim.Status.Phase = corev1.ClaimBound
+	w.Expect(w.k8s.Status().Update(t.Context(), claim)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.ready().Message).To(HaveSuffix("0 of 1 nodes are ready"))
+}
+
+func TestAVolumeThatIsNotEnlargedIsNamed(t *testing.T) {
+	w := newReadyWorld(t, "pool", 1)
+	pool := &v1.KafkaNodePool{}
+	w.get(pool, "pool")
+	claim := &corev1.PersistentVolumeClaim{}
+	w.get(claim, "data-my-cluster-pool-0")
+	claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	claim.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimControllerResizeError,
+		Status: corev1.ConditionTrue, Message: "RequestID 4711: not again within six hours"}}
+	w.Expect(w.k8s.Status().Update(t.Context(), claim)).To(Succeed())
+	w.reconcile()
+	failed := And(HaveField("Reason", "PvcResizingWarning"), HaveField("Message", Equal(fmt.Sprintf("PVC data-my-cluster-pool-0 has 1Gi of "+
+		"the %s that it asks for, and could not be resized yet: kubectl describe pvc -n %s data-my-cluster-pool-0 says why",
+		claim.Spec.Resources.Requests.Storage(), w.namespace))))
+	w.Expect(w.conditions()).To(ContainElement(failed))
+	w.get(pool, "pool")
+	w.Expect(pool.Status.Conditions).To(ContainElement(failed))
+	w.Expect(w.ready().Status).To(Equal("True"))
+
+	claim.Status.Conditions = nil
+	w.Expect(w.k8s.Status().Update(t.Context(), claim)).To(Succeed())
+	w.reconcile()
+	w.Expect(w.conditions()).NotTo(ContainElement(HaveField("Reason", "PvcResizingWarning")))
 }

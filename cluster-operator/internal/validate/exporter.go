@@ -17,13 +17,19 @@ func (f *findings) exports() bool {
 	return m != nil && m.Type == v1.MetricsJMXPrometheusExporter && f.Exporter
 }
 
-// withoutExporter is the advice for users who request metrics while the operator has no exporter.
+// withoutExporter is the advice for users who request metrics that nodes do not serve.
 func (f *findings) withoutExporter() string {
-	if !f.Exporter {
-		return "the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"
+	switch used := or(f.cluster().MetricsConfig, v1.MetricsConfig{}).Type == v1.MetricsJMXPrometheusExporter; {
+	case used:
+		return noExporter
+	case !f.Exporter:
+		return "use type jmxPrometheusExporter; for now, " + noExporter
 	}
 	return "use type jmxPrometheusExporter"
 }
+
+// noExporter is why nodes have no exporter though they should.
+const noExporter = "the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"
 
 // exporterConfig has those fields of the JMX exporter's configuration for which it rejects wrong values. Source:
 // io.prometheus.jmx.JmxCollector.

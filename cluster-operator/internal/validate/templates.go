@@ -46,9 +46,10 @@ func (f *findings) templates() {
 		t := or(p.Spec.Template, v1.KafkaNodePoolTemplate{})
 		of := "KafkaNodePool " + p.Name
 		names := f.podVolumes(of, taken, *cmp.Or(t.Pod, own.Pod, &v1.PodTemplate{}))
-		f.mounts(of, "Kafka", names, cmp.Or(t.KafkaContainer, own.KafkaContainer, &v1.ContainerTemplate{}).VolumeMounts)
+		replaced := replacedVolumes(t.Pod, own.Pod)
+		f.mounts(of, "Kafka", names, replaced, cmp.Or(t.KafkaContainer, own.KafkaContainer, &v1.ContainerTemplate{}).VolumeMounts)
 		if f.exports() {
-			f.mounts(of, "init", names, cmp.Or(t.InitContainer, own.InitContainer, &v1.ContainerTemplate{}).VolumeMounts)
+			f.mounts(of, "init", names, replaced, cmp.Or(t.InitContainer, own.InitContainer, &v1.ContainerTemplate{}).VolumeMounts)
 		}
 	}
 }
@@ -63,7 +64,7 @@ func (f *findings) entityVolumes() {
 	pod.TemplatedVolumes = nil // unsupported there
 	const of = "the entity operator"
 	names := f.podVolumes(of, func(string) bool { return false }, pod)
-	f.mounts(of, "topic operator", names, or(t.TopicOperatorContainer, v1.ContainerTemplate{}).VolumeMounts)
+	f.mounts(of, "topic operator", names, nil, or(t.TopicOperatorContainer, v1.ContainerTemplate{}).VolumeMounts)
 }
 
 // templatePart is a part of a template: of which object it is, and where it is there. pool is nil for the Kafka's.
@@ -159,16 +160,35 @@ func (f *findings) podVolumes(of string, taken func(string) bool, pod v1.PodTemp
 	return names
 }
 
-// mounts checks where a container mounts additional volumes.
-func (f *findings) mounts(of, container string, names []string, mounts []corev1.VolumeMount) {
+// replacedVolumes returns the names of the volumes in the Kafka's template of pods that pods of a pool lack, because the pool has a template
+// of its own.
+func replacedVolumes(pool, kafka *v1.PodTemplate) (names []string) {
+	if pool == nil || kafka == nil {
+		return nil
+	}
+	for _, v := range kafka.Volumes {
+		names = append(names, v.Name)
+	}
+	for _, v := range kafka.TemplatedVolumes {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+// mounts checks where a container mounts additional volumes. The pod has those with names, and lacks those that were replaced.
+func (f *findings) mounts(of, container string, names, replaced []string, mounts []corev1.VolumeMount) {
 	for _, m := range mounts {
 		if clean := path.Clean(m.MountPath); clean != "/mnt" && !strings.HasPrefix(clean, "/mnt/") {
 			f.invalid("MountPath", "Forbidden path found in additional volumes. Should start with /mnt (%s of volume %s, %s)",
 				m.MountPath, m.Name, of)
 		}
 		if !slices.Contains(names, m.Name) {
+			why := ""
+			if slices.Contains(replaced, m.Name) {
+				why = ": template.pod of the pool replaces that of the Kafka as a whole"
+			}
 			f.invalid("MountOfNothing",
-				"The %s container of %s mounts a volume %s, which is not in the volumes of the pod's template", container, of, m.Name)
+				"The %s container of %s mounts a volume %s, which is not in the volumes of the pod's template%s", container, of, m.Name, why)
 		}
 	}
 }

@@ -105,7 +105,8 @@ pools: {broker: {spec: {template: {initContainer: {volumeMounts: [{name: a, moun
 kafka: {spec: {kafka: {template: {pod: {volumes: [{name: a, emptyDir: {}}]},
   kafkaContainer: {volumeMounts: [{name: a, mountPath: /mnt/a}]}}}}}
 pools: {broker: {spec: {template: {pod: {priorityClassName: high}}}}}`, code: "MountOfNothing",
-			message: "The Kafka container of KafkaNodePool broker mounts a volume a, which is not in the volumes of the pod's template"},
+			message: "The Kafka container of KafkaNodePool broker mounts a volume a, which is not in the volumes of the pod's template: " +
+				"template.pod of the pool replaces that of the Kafka as a whole"},
 	})
 }
 

@@ -153,7 +153,7 @@ func TestUnsupportedFields(t *testing.T) {
 			"configure remote.log.* in .spec.kafka.config, and put the classes into the image or a volume"),
 		field(`kafka: {spec: {kafka: {jmxOptions: {}}}}`, kafka, "spec.kafka.jmxOptions", "JMX is not opened"),
 		field(`kafka: {spec: {kafka: {metricsConfig: {type: strimziMetricsReporter}}}}`, kafka, "spec.kafka.metricsConfig",
-			"the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"),
+			"use type jmxPrometheusExporter; for now, the operator has no image with the JMX exporter, see STRIMZI_JMX_EXPORTER_IMAGE"),
 		field(`kafka: {spec: {kafka: {quotas: {type: kafka}}}}`, kafka, "spec.kafka.quotas", "set quotas with Kafka's own tools"),
 		field(`kafka: {spec: {kafka: {brokerRackInitImage: a}}}`, kafka, "spec.kafka.brokerRackInitImage", "the operator looks up the racks"),
 		field(`kafka: {spec: {kafka: {template: {initContainer: {}}}}}`, kafka, "spec.kafka.template.initContainer",
