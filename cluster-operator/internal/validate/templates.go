@@ -160,7 +160,7 @@ func (f *findings) podVolumes(of string, taken func(string) bool, pod v1.PodTemp
 	return names
 }
 
-// replacedVolumes returns the names of the volumes in the Kafka's template of pods that pods of a pool lack, because the pool has a template
+// replacedVolumes returns the names of volumes in the template of pods of the Kafka that a pool lacks, because it has a template of pods
 // of its own.
 func replacedVolumes(pool, kafka *v1.PodTemplate) (names []string) {
 	if pool == nil || kafka == nil {
