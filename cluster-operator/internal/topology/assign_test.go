@@ -287,6 +287,15 @@ func TestNodesThatAreNeededStay(t *testing.T) {
 	}
 }
 
+func TestNodesThatCannotBecomeVotersAreNamedTogether(t *testing.T) {
+	g := NewWithT(t)
+	got, err := Assign(Input{Pools: []PoolSpec{pool("a", 3, 0, 1, 2).as(combined)}, Running: nodes("a", broker, 0, 1, 2)})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(got.Blocked).To(HaveLen(1))
+	g.Expect(got.Blocked[0].Message).To(Equal("Reverting role change of KafkaNodePool a (setting roles to [broker]) for nodes 0, 1, 2: " +
+		"the voters of the controller quorum can't change while the cluster runs (nodes 0, 1, 2)"))
+}
+
 func TestRolesThatCannotChangeStay(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, got Roles

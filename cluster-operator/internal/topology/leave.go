@@ -33,13 +33,17 @@ func (a *assignment) leaving(pool string, blocked func(stay int) string, wanted 
 		}
 	}
 	if len(voters) > 0 {
-		reasons = append(reasons, fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (nodes %s)",
-			strings.Join(voters, ", ")))
+		reasons = append(reasons, votersStay(voters))
 	}
 	if len(stay) > 0 {
 		a.block(pool, stay, len(voters) > 0, blocked(len(stay))+": "+strings.Join(reasons, "; "))
 	}
 	return stay
+}
+
+// votersStay is why nodes are to remain controllers, or to remain none.
+func votersStay(nodes []string) string {
+	return fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (nodes %s)", strings.Join(nodes, ", "))
 }
 
 // whyNeeded returns why a broker can't be stopped for good, or "".
@@ -53,26 +57,30 @@ func (a *assignment) whyNeeded(n Node) string {
 // keepRoles gives nodes that run their present roles where a change of these is not safe.
 func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 	var kept []Node
-	var reasons []string
-	voters := false
+	var reasons, voters []string
 	for i := range nodes {
 		n := &nodes[i]
 		present, runs := a.running[n.ID]
 		if !runs || present.Roles == spec.Roles {
 			continue
 		}
-		why := ""
 		switch {
 		case present.Roles.Controller != spec.Roles.Controller:
-			why, voters = fmt.Sprintf("the voters of the controller quorum can't change while the cluster runs (node %d)", n.ID), true
+			voters = append(voters, fmt.Sprint(n.ID))
 		case present.Roles.Broker && !spec.Roles.Broker && !a.Force:
-			why = a.Holdings.WhyKept(n.ID)
-		}
-		if why != "" {
-			n.Roles = present.Roles
-			kept = append(kept, *n)
+			why := a.Holdings.WhyKept(n.ID)
+			if why == "" {
+				continue
+			}
 			reasons = append(reasons, why)
+		default:
+			continue
 		}
+		n.Roles = present.Roles
+		kept = append(kept, *n)
+	}
+	if len(voters) > 0 {
+		reasons = append(reasons, votersStay(voters))
 	}
 	if len(kept) > 0 { // with Strimzi's text, which reverts the change of all nodes
 		var names, roles []string
@@ -80,7 +88,7 @@ func (a *assignment) keepRoles(spec PoolSpec, nodes []Node) {
 			names, roles = append(names, fmt.Sprint(n.ID)), append(roles, "["+strings.ReplaceAll(n.Roles.String(), ",", ", ")+"]")
 		}
 		slices.Sort(roles)
-		a.block(spec.Name, kept, voters, fmt.Sprintf("Reverting role change of KafkaNodePool %s (setting roles to %s) for nodes %s: %s",
+		a.block(spec.Name, kept, len(voters) > 0, fmt.Sprintf("Reverting role change of KafkaNodePool %s (setting roles to %s) for nodes %s: %s",
 			spec.Name, strings.Join(slices.Compact(roles), " and "), strings.Join(names, ", "), strings.Join(reasons, "; ")))
 	}
 }
