@@ -65,7 +65,21 @@ func (p *pass) writeAuthorities(ctx context.Context, plan pki.Result) error {
 	if err := p.writeSecrets(ctx, plan.CAs); err != nil {
 		return err
 	}
+	p.tellOfCA("cluster", plan.ClusterCA)
+	p.tellOfCA("clients", plan.ClientsCA)
 	return p.writeSecrets(ctx, []pki.Desired{plan.TrustBundle})
+}
+
+// tellOfCA records why a CA was renewed, and so why nodes are restarted.
+func (p *pass) tellOfCA(name string, ca pki.CAState) {
+	switch ca.Operation {
+	case pki.RenewCert:
+		p.Events.Normal(p.kafka, "CARenewed", "Renew", fmt.Sprintf("Made a new certificate of the %s CA, for which nodes are restarted: %s",
+			name, ca.Reason))
+	case pki.ReplaceKey:
+		p.Events.Normal(p.kafka, "CAKeyReplaced", "Renew", fmt.Sprintf("Made a new key of the %s CA, for which nodes are restarted: %s",
+			name, ca.Reason))
+	}
 }
 
 // writeLeaves writes the Secrets of nodes and operators, once those of the CAs are written.

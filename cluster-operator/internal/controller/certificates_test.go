@@ -78,6 +78,35 @@ func TestTheStatusSaysWhichRestartForANewKeyIsInProgress(t *testing.T) {
 	w.Expect(w.ready().Status).To(Equal("True"))
 }
 
+// Users see in the Events of a Kafka why all its nodes are restarted for a CA: once, however often it is reconciled.
+func TestAnEventSaysWhyACAWasRenewed(t *testing.T) {
+	w := newWorld(t)
+	w.createAndStart(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
+	told := func() (events []string) {
+		for _, e := range w.events {
+			if strings.HasPrefix(e, "CA") {
+				events = append(events, e)
+			}
+		}
+		return events
+	}
+	w.Expect(told()).To(BeEmpty())
+	cert := &corev1.Secret{}
+	w.get(cert, "my-cluster-clients-ca-cert")
+	cert.Annotations[v1.AnnotationForceRenew] = "true"
+	w.Expect(w.k8s.Update(t.Context(), cert)).To(Succeed())
+	w.reconcile()
+	w.get(cert, "my-cluster-cluster-ca-cert")
+	cert.Data["ca.crt"] = []byte("garbage")
+	w.Expect(w.k8s.Update(t.Context(), cert)).To(Succeed())
+	w.reconcile()
+	w.reconcile()
+	w.Expect(told()).To(Equal([]string{
+		"CARenewed: Made a new certificate of the clients CA, for which nodes are restarted: annotation strimzi.io/force-renew",
+		"CARenewed: Made a new certificate of the cluster CA, for which nodes are restarted: the certificate is missing or unreadable",
+	}))
+}
+
 // TestANodeWhoseSecretCannotBeReadIsNotRestarted checks a Secret that somebody deleted, and that can't be asked for.
 func TestANodeWhoseSecretCannotBeReadIsNotRestarted(t *testing.T) {
 	g := NewWithT(t)
