@@ -39,25 +39,23 @@ var defaultLogging = map[string]string{
 }
 
 // logging returns the configuration of log4j2. Nodes read it again every 30 s, so that a change needs no restart.
-func (c *cluster) logging() string { return c.loggingAs(escapeKey, escapeValue) }
+func (c *cluster) logging() string {
+	return c.loggingAs(Loggers(c.spec().Logging), escapeKey, escapeValue)
+}
 
 // loggingInputs is the user's part of it, without escapes, so that a change of how the operator writes the file changes no node.
 func (c *cluster) loggingInputs() string {
 	asIs := func(text string) string { return text }
-	return c.loggingAs(asIs, asIs)
+	return c.loggingAs(inlineLoggers(c.spec().Logging), asIs, asIs)
 }
 
-func (c *cluster) loggingAs(key, value func(string) string) string {
+func (c *cluster) loggingAs(entries map[string]string, key, value func(string) string) string {
 	l := c.spec().Logging
 	text := ""
 	switch {
 	case l != nil && l.Type == v1.LoggingExternal:
 		text = c.Logging
 	default:
-		entries := maps.Clone(defaultLogging)
-		if l != nil {
-			maps.Copy(entries, l.Loggers)
-		}
 		var b strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(entries)) {
 			fmt.Fprintf(&b, "%s=%s\n", key(name), value(entries[name]))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -94,14 +93,16 @@ func (f *findings) variables(p *v1.KafkaNodePool, path string, t *v1.ContainerTe
 	}
 }
 
-// loggers names keys of log4j 1, which Kafka 4.0 and later do not read, and what only Strimzi's images have.
+// loggers names keys that log4j2 does not read, such as those of log4j 1, and what only Strimzi's images have.
 func (f *findings) loggers() {
 	l := or(f.cluster().Logging, v1.Logging{})
 	if l.Type == v1.LoggingExternal {
 		return
 	}
+	read := model.Loggers(&l)
 	for _, key := range slices.Sorted(maps.Keys(l.Loggers)) {
-		f.ignored(unsupportedField{"spec.kafka.logging.loggers." + key, strings.HasPrefix(key, "log4j.") || key == "kafka.root.logger.level",
+		_, is := read[key]
+		f.ignored(unsupportedField{"spec.kafka.logging.loggers." + key, !is,
 			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"})
 		f.layouts("spec.kafka.logging.loggers."+key, key+"="+l.Loggers[key])
 	}

@@ -62,6 +62,9 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 		field(kafka(`jvmOptions: {-Xms: 1g, -XX: {InitialRAMPercentage: "50", MaxRAMPercentage: "50"}}`),
 			"spec.kafka.jvmOptions.-XX.InitialRAMPercentage", "-Xms sizes the heap to begin with"),
 
+		field(kafka(`logging: {type: inline, loggers: {kafka.root.logger.level: WARN}}`),
+			"spec.kafka.logging.loggers.kafka.root.logger.level",
+			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),
 		field(kafka(`logging: {type: inline, loggers: {log4j.logger.kafka: WARN, logger.kafka.level: WARN}}`),
 			"spec.kafka.logging.loggers.log4j.logger.kafka",
 			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),

@@ -29,7 +29,8 @@ func TestWhatOnlyStrimzisImagesHave(t *testing.T) {
 	external := layout(`kafka: {spec: {kafka: {logging: {type: external, valueFrom: {configMapKeyRef: {name: m, key: k}}}}}}`,
 		"spec.kafka.logging.valueFrom (ConfigMap m)")
 	external.facts = func(in *Input) {
-		in.ConfigMaps = map[string]map[string]string{"m": {"k": "a=b\n appender.console.layout.type : JsonTemplateLayout\r\nc=d"}}
+		in.ConfigMaps = map[string]map[string]string{"m": {"k": "a=b\nappender.console.type=Console\n" +
+			" appender.console.layout.type : JsonTemplateLayout\r\nc=d"}}
 	}
 	const reporter = "com.linkedin.kafka.cruisecontrol.metricsreporter.CruiseControlMetricsReporter"
 	const quotas = "io.strimzi.kafka.quotas.StaticQuotaCallback"

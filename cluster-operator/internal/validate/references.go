@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
+	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
 )
 
 // References names the ConfigMaps and Secrets that a Kafka object refers to, for them to be read.
@@ -112,6 +113,7 @@ func wrongPattern(pattern string) string {
 func (f *findings) logging() {
 	l := f.cluster().Logging
 	if l == nil || l.Type != v1.LoggingExternal {
+		f.log4j("", model.Loggers(l))
 		return
 	}
 	if l.ValueFrom == nil || l.ValueFrom.ConfigMapKeyRef == nil {
@@ -132,5 +134,14 @@ func (f *findings) logging() {
 		fail("LoggingConfigMap", v1.ReasonInvalidResource,
 			"ConfigMap %s with external logging configuration does not exist or doesn't contain the configuration under the %s key.", ref.Name,
 			ref.Key)
+		return
+	}
+	f.log4j(" (ConfigMap "+ref.Name+")", model.PropertiesOf(f.ConfigMaps[ref.Name][ref.Key]))
+}
+
+// log4j refuses a configuration with which nodes would not start: running ones keep their former one, until one is restarted.
+func (f *findings) log4j(where string, properties map[string]string) {
+	if flaw := model.Log4jFlaw(properties); flaw != "" {
+		f.invalid("LoggingKey", "Logging configuration is invalid%s, and nodes would not start with it: %s", where, flaw)
 	}
 }

@@ -62,6 +62,13 @@ func TestWrongLogging(t *testing.T) {
 			message: "ConfigMap m with external logging configuration does not exist or doesn't contain the configuration under the k key."},
 		{name: "key absent", changes: external, facts: configMap("m", map[string]string{"other": "a"}), code: "LoggingConfigMap",
 			message: "ConfigMap m with external logging configuration does not exist or doesn't contain the configuration under the k key."},
+		{name: "a configuration of log4j 1", changes: external, code: "LoggingKey",
+			facts: configMap("m", map[string]string{"k": "# Strimzi 0.45\nlog4j.rootLogger=INFO, CONSOLE\n"}),
+			message: "Logging configuration is invalid (ConfigMap m), and nodes would not start with it: log4j.rootLogger is no key of log4j2, " +
+				"which has keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"},
+		{name: "a logger without a name", changes: `kafka: {spec: {kafka: {logging: {type: inline, loggers: {logger.mine.level: DEBUG}}}}}`,
+			code:    "LoggingKey",
+			message: "Logging configuration is invalid, and nodes would not start with it: logger.mine.level needs logger.mine.name"},
 	})
 }
 
