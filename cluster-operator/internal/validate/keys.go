@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "github.com/kafka-operators/kafka-operators/api/kafka/v1"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/model"
@@ -61,6 +62,16 @@ func (f *findings) javaOptions(p *v1.KafkaNodePool, path string, o *v1.JvmOption
 			field.set, field.instead = true, "a later entry sets it"
 		}
 		f.ignoredIn(p, field)
+	}
+}
+
+// switches names annotations of the Kafka that are neither on nor off: one that is not paused, although it seems to be, is changed.
+func (f *findings) switches() {
+	for _, key := range []string{v1.AnnotationPauseReconciliation, v1.AnnotationSkipScaleDownCheck, v1.AnnotationApplyUpdates} {
+		if value := f.Kafka.Annotations[key]; value != "" && !slices.Contains([]string{"true", "false"}, strings.ToLower(value)) {
+			f.warn("Switch", "InvalidAnnotation", "The annotation %s: %q of Kafka(%s) has no effect: it must be \"true\" or \"false\"", key, value,
+				f.key())
+		}
 	}
 }
 

@@ -62,6 +62,9 @@ func TestKeysWithoutEffectAreNamed(t *testing.T) {
 		field(kafka(`jvmOptions: {-Xms: 1g, -XX: {InitialRAMPercentage: "50", MaxRAMPercentage: "50"}}`),
 			"spec.kafka.jvmOptions.-XX.InitialRAMPercentage", "-Xms sizes the heap to begin with"),
 
+		{name: "a pause that is none", code: "Switch", reason: "InvalidAnnotation",
+			changes: `kafka: {metadata: {annotations: {strimzi.io/pause-reconciliation: "yes", kafka-operators.io/apply-updates: "False"}}}`,
+			message: `The annotation strimzi.io/pause-reconciliation: "yes" of Kafka(ns/c) has no effect: it must be "true" or "false"`},
 		field(kafka(`logging: {type: inline, loggers: {kafka.root.logger.level: WARN}}`),
 			"spec.kafka.logging.loggers.kafka.root.logger.level",
 			"Kafka uses log4j2, with keys such as rootLogger.level, logger.kafka.name and logger.kafka.level"),

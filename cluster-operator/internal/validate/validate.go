@@ -109,7 +109,7 @@ func Validate(in Input) Result {
 	for _, rule := range []func(){
 		f.stretch, f.names, f.versions, f.pools, f.resources, f.storages, f.listeners, f.config, f.quotas, f.metrics, f.logging, f.authorities,
 		f.templates, f.windows, f.topicOperator,
-		f.advice, f.deprecated, f.unsupported, f.typed, f.keys,
+		f.advice, f.deprecated, f.unsupported, f.typed, f.keys, f.switches,
 	} {
 		rule()
 	}
