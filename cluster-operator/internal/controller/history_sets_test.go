@@ -51,8 +51,8 @@ func (h *history) namesIn(set *core.StrimziPodSet) []string {
 	return names
 }
 
-// restoreLost does what the status asks users for whose StrimziPodSet was lost or emptied: it gives each such pool the storage of its nodes,
-// and as many nodes as volumes need. If no node is left, it also creates the pools again whose volumes are left.
+// restoreLost does what the status asks users for whose StrimziPodSet was lost or emptied: it gives each such pool the storage of its
+// nodes, and as many nodes as volumes need. If no node is left, it also creates the pools again whose volumes are left.
 func (h *history) restoreLost() {
 	objects := h.k8s.server.objects
 	if !h.listsNodes() {

@@ -105,7 +105,8 @@ func TestAPortThatSomebodyAddedIsNotWrittenInALoop(t *testing.T) {
 	w.settle()
 	service := &corev1.Service{}
 	w.in("east", service, "my-cluster-east-1-nodeport")
-	service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: "theirs", Port: 9999, TargetPort: service.Spec.Ports[0].TargetPort})
+	target := service.Spec.Ports[0].TargetPort
+	service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Name: "theirs", Port: 9999, TargetPort: target})
 	w.Expect(w.members["east"].Update(t.Context(), service, client.FieldOwner("kubectl-edit"))).To(Succeed())
 	w.pass()
 	w.in("east", service, service.Name)
