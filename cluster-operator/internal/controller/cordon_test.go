@@ -1,7 +1,10 @@
 package controller
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -86,6 +89,38 @@ func TestACordonIsTakenAwayOnlyIfTheBrokerIgnoresItNow(t *testing.T) {
 	w.expectCordon(true)
 	w.brokers.dirs = said(3, false)
 	w.expectCordon(false)
+}
+
+// slowBrokers take longer to answer than a pass waits: a later pass gets the answer.
+type slowBrokers struct {
+	*brokers
+	asked, answered map[string]bool
+}
+
+func (b slowBrokers) LogDirs(ctx context.Context, to Connection, ids []int32) (map[int32][]kafka.LogDir, error) {
+	what := fmt.Sprint(ids)
+	if !to.Anew && !b.answered[what] {
+		b.asked[what] = true
+		return nil, &SilentError{errors.New("it is slow"), time.Second, false}
+	}
+	delete(b.answered, what)
+	return b.brokers.LogDirs(ctx, to, ids)
+}
+
+// The step that asks whether the volume is empty asks the same, and gets the answer first.
+func TestASlowBrokerThatIgnoresItsCordonTakesItOverAgain(t *testing.T) {
+	w := newCordonedWorld(t)
+	w.brokers.dirs = said(3, false)
+	slow := slowBrokers{w.brokers, map[string]bool{}, map[string]bool{}}
+	w.r.Kafka = slow
+	w.expectCordon(true)
+	w.applied(cordonedPod)
+	for range 3 {
+		maps.Copy(slow.answered, slow.asked)
+		clear(slow.asked)
+		w.reconcile()
+	}
+	w.Expect(w.config(cordonedPod)).To(ContainSubstring(cordonLine + "\n"))
 }
 
 // Where a broker never takes its cordon over, its configuration does not change all the time.

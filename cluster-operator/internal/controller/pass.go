@@ -25,6 +25,7 @@ import (
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/status"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/topology"
 	"github.com/kafka-operators/kafka-operators/cluster-operator/internal/validate"
+	"github.com/kafka-operators/kafka-operators/kafka"
 )
 
 // pass is one reconciliation of one Kafka. Its steps hand values to each other.
@@ -53,6 +54,8 @@ type pass struct {
 	taken map[[2]string]bool
 	// seenEmpty are those that a broker reported as cordoned and without replicas, in the same way.
 	seenEmpty map[[2]string]bool
+	// logDirsTold is what brokers said of their log directories in this pass, by which brokers were asked.
+	logDirsTold map[string]map[int32][]kafka.LogDir
 
 	// The next fields are for stretched Kafkas. forgotten reports that the Kafka has nodes elsewhere although its object does not mention
 	// them.

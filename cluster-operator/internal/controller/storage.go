@@ -225,7 +225,8 @@ func (p *pass) nodesOf(pool string) []facts.ListedPod {
 	return nodes
 }
 
-// logDirs asks the brokers among nodes for their log directories. One that does not answer is missing.
+// logDirs asks the brokers among nodes for their log directories. One that does not answer is missing. A pass does not ask twice: where
+// brokers are slow, the second answer would come only in the next pass, to whoever asks first there.
 func (p *pass) logDirs(ctx context.Context, to Connection, nodes []facts.ListedPod) map[int32][]kafka.LogDir {
 	var brokers []int32
 	for _, l := range nodes {
@@ -236,11 +237,19 @@ func (p *pass) logDirs(ctx context.Context, to Connection, nodes []facts.ListedP
 	if len(brokers) == 0 {
 		return nil
 	}
+	what := fmt.Sprint(brokers)
+	if reported, told := p.logDirsTold[what]; told && !to.Anew {
+		return reported
+	}
 	reported, err := p.Kafka.LogDirs(ctx, to, brokers)
 	if err != nil {
 		p.askAgain(err)
 		p.log.Info("Brokers did not report their log directories", "error", err.Error())
 	}
+	if p.logDirsTold == nil {
+		p.logDirsTold = map[string]map[int32][]kafka.LogDir{}
+	}
+	p.logDirsTold[what] = reported
 	return reported
 }
 
