@@ -271,6 +271,7 @@ func TestAKafkaWithAListenerThatIsNeverServedIsNotReady(t *testing.T) {
 // is another matter.
 func TestARunningNodeWaitsForALoadBalancerForAShortTime(t *testing.T) {
 	w := newWorld(t)
+	w.r.AddressTimeout = 24 * time.Hour // much longer than firstAddresses
 	w.create(newKafka(), nodePool("pool", 1, v1.RoleBroker, v1.RoleController))
 	w.reconcile()
 	w.start("pool")
