@@ -155,7 +155,9 @@ func (p *pass) confirmNewIDs(ctx context.Context) error {
 		shown := s.shown.UsedIDs()
 		for use := range used {
 			if !shown[use] && slices.ContainsFunc(given, func(n topology.Node) bool { return n.ID == use.ID }) {
-				return fmt.Errorf("%s %s uses node ID %d: %w", use.By.Kind, use.By.Name, use.ID, errBehind)
+				err := fmt.Errorf("%s %s uses node ID %d: %w", use.By.Kind, use.By.Name, use.ID, errBehind)
+				p.meet(s, err)
+				return err
 			}
 		}
 	}

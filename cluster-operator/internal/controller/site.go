@@ -93,8 +93,7 @@ func (p *pass) each(do func(*site) error) error {
 		switch {
 		case err == nil:
 		case isStale(err):
-			p.conflicts.meet(client.ObjectKeyFromObject(p.kafka), s.cluster, err, p.Now())
-			p.metElsewhere = true
+			p.meet(s, err)
 			return err
 		case is && failure.Stalled:
 			return err

@@ -170,3 +170,23 @@ func TestAnIDIsNotGivenTwiceWhileTheCacheIsBehind(t *testing.T) {
 		})
 	}
 }
+
+// TestACacheElsewhereThatStaysBehindStopsNothingAtHome checks that a Kubernetes cluster is left out whose cache does not show a node for
+// long that has the id of a new one.
+func TestACacheElsewhereThatStaysBehindStopsNothingAtHome(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	w.Expect(w.k8s.Delete(t.Context(), w.pool("b"))).To(Succeed())
+	w.create(poolIn("central", "c", 1, v1.RoleBroker))
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": {Raw: []byte("1234")}}
+	})
+	east := w.members["east"]
+	east.cache = withoutPool{east.Client, "b"}
+	w.Expect(w.pass().RequeueAfter).To(Equal(conflictDelay))
+	w.now = w.now.Add(conflictTimeout)
+	w.pass()
+	w.pass()
+	w.Expect(w.pool("c").Status.NodeIDs).To(BeEmpty())
+	w.Expect(w.config("my-cluster-a-0")).To(ContainSubstring("log.retention.ms=1234"))
+}
