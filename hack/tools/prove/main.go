@@ -58,7 +58,7 @@ var tests = []job{
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfListeners", what: "steps", least: 80_000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfListenersOfStretchedKafkas", what: "steps", least: 8000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfStretchedKafkas", what: "steps", least: 100_000},
-	{pkg: "./cluster-operator/internal/controller", test: "TestStretchedHistoriesFindPlantedFaults", what: "faults", least: 3},
+	{pkg: "./cluster-operator/internal/controller", test: "TestStretchedHistoriesFindPlantedFaults", what: "faults", least: 5},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomHistoriesOfConversions", what: "steps", least: 3000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputs", what: "edits", least: 8000},
 	{pkg: "./cluster-operator/internal/controller", test: "TestRandomInputsOfStretchedKafkas", what: "inputs", least: 2000},
