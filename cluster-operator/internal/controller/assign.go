@@ -29,8 +29,14 @@ func (p *pass) assign(ctx context.Context) error {
 	if err := p.assignNodes(ctx, in); err != nil {
 		return err
 	}
-	if err := p.confirmNewIDs(ctx); err != nil {
+	switch unknown, err := p.confirmNewIDs(ctx); {
+	case err != nil:
 		return err
+	case unknown:
+		if err := p.checkFirst(); err != nil {
+			return err
+		}
+		return p.assign(ctx)
 	}
 	if err := p.checkVoters(in.Voters); err != nil {
 		return err
@@ -138,16 +144,18 @@ func (p *pass) inTheWay(ctx context.Context) (strays []int32) {
 }
 
 // confirmNewIDs checks that the ids of new nodes are free by the API servers as well. A cache that is behind does not show each node and
-// volume, and then only the status of its pool tells that an id is taken; it does not if the pool was deleted or scaled down.
-func (p *pass) confirmNewIDs(ctx context.Context) error {
+// volume, and then only the status of its pool tells that an id is taken; it does not if the pool was deleted or scaled down. It reports
+// whether a Kubernetes cluster did not answer, so that it is unknown which ids are free.
+func (p *pass) confirmNewIDs(ctx context.Context) (unknown bool, err error) {
 	made := p.existingIDs()
 	given := slices.DeleteFunc(p.input.Topology.Nodes(), func(n topology.Node) bool {
 		return made[n.ID] || slices.Contains(p.knownIDs(p.input.Pools[n.Pool]), n.ID)
 	})
 	if len(given) == 0 {
-		return nil
+		return false, nil
 	}
-	for _, s := range p.sites {
+	asked := len(p.sites)
+	err = p.each(func(s *site) error {
 		used, err := facts.ReadUsedIDs(ctx, s.live, client.ObjectKeyFromObject(p.kafka))
 		if err != nil {
 			return fmt.Errorf("check that the ids of new nodes are free: %w", err)
@@ -155,13 +163,12 @@ func (p *pass) confirmNewIDs(ctx context.Context) error {
 		shown := s.shown.UsedIDs()
 		for use := range used {
 			if !shown[use] && slices.ContainsFunc(given, func(n topology.Node) bool { return n.ID == use.ID }) {
-				err := fmt.Errorf("%s %s uses node ID %d: %w", use.By.Kind, use.By.Name, use.ID, errBehind)
-				p.meet(s, err)
-				return err
+				return fmt.Errorf("%s %s uses node ID %d: %w", use.By.Kind, use.By.Name, use.ID, errBehind)
 			}
 		}
-	}
-	return nil
+		return nil
+	})
+	return len(p.sites) < asked, err
 }
 
 // checkAssigned refuses nodes that would lack what nodes of before had.

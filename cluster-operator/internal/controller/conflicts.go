@@ -106,14 +106,6 @@ func (r *Reconciler) lastingConflictAtHome(kafka types.NamespacedName, err error
 	return nil
 }
 
-// meet notes a conflict that ends the pass, if it was met in another Kubernetes cluster than home.
-func (p *pass) meet(s *site, err error) {
-	if s.cluster != topology.Home {
-		p.conflicts.meet(client.ObjectKeyFromObject(p.kafka), s.cluster, err, p.Now())
-		p.metElsewhere = true
-	}
-}
-
 // afterConflict reports whether a pass that met a conflict is to be repeated at once; else it returns the error to report.
 func (p *pass) afterConflict(err error) (repeat bool, report error) {
 	if !isStale(err) {

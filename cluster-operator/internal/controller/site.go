@@ -93,7 +93,8 @@ func (p *pass) each(do func(*site) error) error {
 		switch {
 		case err == nil:
 		case isStale(err):
-			p.meet(s, err)
+			p.conflicts.meet(client.ObjectKeyFromObject(p.kafka), s.cluster, err, p.Now())
+			p.metElsewhere = true
 			return err
 		case is && failure.Stalled:
 			return err

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	core "github.com/kafka-operators/kafka-operators/api/core/v1"
@@ -189,4 +191,32 @@ func TestACacheElsewhereThatStaysBehindStopsNothingAtHome(t *testing.T) {
 	w.pass()
 	w.Expect(w.pool("c").Status.NodeIDs).To(BeEmpty())
 	w.Expect(w.config("my-cluster-a-0")).To(ContainSubstring("log.retention.ms=1234"))
+}
+
+// TestAClusterThatDoesNotTellItsIDsStopsNothingElsewhere checks that pools wait for new nodes, and nothing else waits, while it is unknown
+// which ids a Kubernetes cluster uses.
+func TestAClusterThatDoesNotTellItsIDsStopsNothingElsewhere(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	w.create(poolIn("central", "c", 1, v1.RoleBroker))
+	w.edit(func(k *v1.Kafka) {
+		k.Spec.Kafka.Config = map[string]v1.ConfigValue{"log.retention.ms": {Raw: []byte("1234")}}
+	})
+	east := w.members["east"]
+	answers, ok := east.Client.(client.WithWatch)
+	w.Expect(ok).To(BeTrue())
+	east.cache, east.Client = answers, interceptor.NewClient(answers, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, is := list.(*core.StrimziPodSetList); is {
+				return apierrors.NewTooManyRequests("later", 1)
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	w.pass()
+	w.Expect(w.pool("c").Status.NodeIDs).To(BeEmpty())
+	w.Expect(w.config("my-cluster-a-0")).To(ContainSubstring("log.retention.ms=1234"))
+	east.cache, east.Client = nil, answers
+	w.pass()
+	w.Expect(w.pool("c").Status.NodeIDs).To(Equal([]int32{2}))
 }
