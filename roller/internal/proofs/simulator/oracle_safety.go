@@ -19,7 +19,7 @@ func (o *oracle) data(n *node, a roller.Action, now truth) (raced bool) {
 	}
 	o.comesBack(n)
 	topics, known := o.seen.Topics.Get()
-	limited := !slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && hosts(t, n.ID) })
+	limited := !slices.ContainsFunc(topics, func(t roller.Topic) bool { return !t.MinISR.IsKnown() && serves(t, n.ID) })
 	for _, p := range n.hosted {
 		p.hurt = p.hurt || o.untold[p.topic.name]
 	}
@@ -131,8 +131,13 @@ func (o *oracle) alone(n *node) {
 	}
 }
 
-func hosts(t roller.Topic, id roller.NodeID) bool {
-	return slices.ContainsFunc(t.Partitions, func(p roller.Partition) bool { return slices.Contains(p.Replicas, id) })
+// serves reports whether a broker has a replica of a topic that clients may need. One in a failed log directory only comes back by a
+// restart, unless it still counts as in sync with a leader.
+func serves(t roller.Topic, id roller.NodeID) bool {
+	return slices.ContainsFunc(t.Partitions, func(p roller.Partition) bool {
+		lost := slices.Contains(p.Offline, id) && (p.Leader < 0 || !slices.Contains(p.ISR, id))
+		return slices.Contains(p.Replicas, id) && !lost
+	})
 }
 
 // quorum checks that only one voter is down at a time, and that a majority stays.
