@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,6 +27,11 @@ func (h *history) copyOf(key facts.Key, name string) facts.Key {
 	o.SetName(name)
 	o.SetUID("")
 	o.SetResourceVersion("")
+	if service, is := o.(*corev1.Service); is { // the API server gives a node port once
+		for i := range service.Spec.Ports {
+			service.Spec.Ports[i].NodePort = 0
+		}
+	}
 	h.must(h.k8s.Create(h.t.Context(), o))
 	as := facts.Key{Kind: key.Kind, Name: name}
 	h.foreign[h.k8s.server][as] = h.object(as)
