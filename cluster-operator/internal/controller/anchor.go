@@ -254,6 +254,11 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) (err error) {
 				"If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, and volumes with "+
 				"deleteClaim: true",
 			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder], nothing)
+	case !decision.Writes() && s.anchor.Data[anchorHolder] == holder.String() && live.ID != "":
+		return stalled(reasonConflict,
+			"ConfigMap %s in cluster '%s' is of this Kafka %s/%s, but annotations of both that prove it are lost: the operator changes %s. "+
+				"Annotate the Kafka with %s: %s and %s: \"1\"",
+			s.anchor.Name, s.cluster, p.kafka.Namespace, p.kafka.Name, nothing, ownership.MarkID, live.ID, v1.AnnotationOwnerEpoch)
 	case !decision.Writes() || fromAnother(s.anchor, decision, holder):
 		return stalled(reasonConflict,
 			"cluster '%s' has another Kafka %s/%s (ConfigMap %s, holder %q): the operator changes %s. "+

@@ -152,6 +152,14 @@ func (c *central) ready() *v1.Condition {
 func (h *stretched) remedy() bool {
 	c := h.centrals[0]
 	ready := c.ready()
+	if ready != nil && strings.Contains(ready.Message, "annotations of both that prove it are lost") {
+		_, id, _ := strings.Cut(ready.Message, ownership.MarkID+": ")
+		id, _, _ = strings.Cut(id, " ")
+		kafka := c.kafka()
+		kafka.Annotations = with(with(kafka.Annotations, ownership.MarkID, id), v1.AnnotationOwnerEpoch, "1")
+		h.must(c.k8s.Update(h.t.Context(), kafka))
+		return true
+	}
 	if ready != nil && (ready.Reason == "OwnershipConflict" || ready.Reason == "ObjectNotOwned") {
 		return h.clear(c, ready.Message)
 	}

@@ -98,3 +98,30 @@ func TestACopyInTheWayIsTold(t *testing.T) {
 	g.Expect(told).To(ConsistOf(And(HavePrefix("CopiedOwnerMark: In cluster 'east': ConfigMap"), ContainSubstring("so it is a copy"))))
 	g.Expect(gaugeIn(registry, conflictsTotal)).To(BeNumerically(">", 1))
 }
+
+// TestAnAnchorWhoseProofIsLostIsNotSomebodyElses checks that the status tells what helps where an anchor names the Kafka, and nothing proves
+// any more under which epoch.
+func TestAnAnchorWhoseProofIsLostIsNotSomebodyElses(t *testing.T) {
+	w := newStretchedWorld(t)
+	w.formTwo()
+	anchor, record := &corev1.ConfigMap{}, &corev1.ConfigMap{}
+	w.in("east", anchor, model.AnchorName("my-cluster"))
+	delete(anchor.Annotations, ownership.MarkTerm)
+	w.Expect(w.members["east"].Update(t.Context(), anchor)).To(Succeed())
+	w.in("central", record, model.RecordName("my-cluster"))
+	record.Data = map[string]string{"record": "garbage"}
+	w.Expect(w.k8s.Update(t.Context(), record)).To(Succeed())
+	kafka := w.kafka()
+	id := kafka.Annotations[ownership.MarkID]
+	delete(kafka.Annotations, v1.AnnotationOwnerEpoch)
+	w.Expect(w.k8s.Update(t.Context(), kafka)).To(Succeed())
+	w.pass()
+	w.Expect(w.ready()).To(And(HaveField("Reason", "OwnershipConflict"), HaveField("Message", And(
+		HavePrefix("ConfigMap my-cluster-kafka-gc in cluster 'east' is of this Kafka"),
+		HaveSuffix("Annotate the Kafka with strimzi.io/owner-id: "+id+` and strimzi.io/owner-epoch: "1"`)))))
+	w.edit(func(k *v1.Kafka) {
+		k.Annotations[ownership.MarkID], k.Annotations[v1.AnnotationOwnerEpoch] = id, "1"
+	})
+	w.settle()
+	w.Expect(w.ready().Status).To(BeEquivalentTo("True"))
+}
