@@ -248,25 +248,32 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) (err error) {
 		return stalled(reasonFenced,
 			"Kafka %s/%s is now managed by another central cluster (holder %s in ConfigMap %s of cluster '%s'): the operator changes nothing",
 			p.kafka.Namespace, p.kafka.Name, s.anchor.Data[anchorHolder], s.anchor.Name, s.cluster)
-	case !decision.Writes() && len(former(s.anchor, holder)) > 0:
+	case !decision.Writes() || fromAnother(s.anchor, decision, holder):
+		return p.notOwn(s, holder, live.ID, nothing)
+	}
+	return nil
+}
+
+// notOwn is what is wrong with an anchor that is not proven to be the Kafka's. It names what stays as it is because of that.
+func (p *pass) notOwn(s *site, holder ownership.Holder, id, stays string) error {
+	switch named := s.anchor.Data[anchorHolder]; {
+	case len(former(s.anchor, holder)) > 0:
 		return stalled(reasonConflict,
 			"cluster '%s' has objects of an earlier Kafka %s/%s (ConfigMap %s, holder %q): the operator changes %s. "+
 				"If nobody needs its data any more, delete that ConfigMap: the objects that it owns are deleted too, and volumes with "+
 				"deleteClaim: true",
-			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, s.anchor.Data[anchorHolder], nothing)
-	case !decision.Writes() && s.anchor.Data[anchorHolder] == holder.String() && live.ID != "":
+			s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, named, stays)
+	case named == holder.String() && id != "":
 		return stalled(reasonConflict,
 			"ConfigMap %s in cluster '%s' is of this Kafka %s/%s, but annotations of both that prove it are lost: the operator changes %s. "+
 				"Annotate the Kafka with %s: %s and %s: \"1\"",
-			s.anchor.Name, s.cluster, p.kafka.Namespace, p.kafka.Name, nothing, ownership.MarkID, live.ID, v1.AnnotationOwnerEpoch)
-	case !decision.Writes() || fromAnother(s.anchor, decision, holder):
+			s.anchor.Name, s.cluster, p.kafka.Namespace, p.kafka.Name, stays, ownership.MarkID, id, v1.AnnotationOwnerEpoch)
+	default:
 		return stalled(reasonConflict,
 			"cluster '%s' has another Kafka %s/%s (ConfigMap %s, holder %q): the operator changes %s. "+
 				"Rename this Kafka. It can't replace the other one yet, even if the central cluster of that is lost: "+
-				"delete nothing there, the data is in it", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name,
-			s.anchor.Data[anchorHolder], nothing)
+				"delete nothing there, the data is in it", s.cluster, p.kafka.Namespace, p.kafka.Name, s.anchor.Name, named, stays)
 	}
-	return nil
 }
 
 // epochOf returns the newest epoch that an anchor shows.

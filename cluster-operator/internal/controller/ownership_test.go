@@ -99,8 +99,8 @@ func TestACopyInTheWayIsTold(t *testing.T) {
 	g.Expect(gaugeIn(registry, conflictsTotal)).To(BeNumerically(">", 1))
 }
 
-// TestAnAnchorWhoseProofIsLostIsNotSomebodyElses checks that the status tells what helps where an anchor names the Kafka, and nothing proves
-// any more under which epoch.
+// TestAnAnchorWhoseProofIsLostIsNotSomebodyElses checks that the status tells what helps where an anchor names the Kafka, and nothing
+// proves any more under which epoch.
 func TestAnAnchorWhoseProofIsLostIsNotSomebodyElses(t *testing.T) {
 	w := newStretchedWorld(t)
 	w.formTwo()
