@@ -217,27 +217,32 @@ func (a *Applier) Apply(ctx context.Context, wanted, live client.Object) (Outcom
 	if isNil(live) {
 		return a.create(ctx, u, wanted)
 	}
-	if err := keepImmutable(u, live); err != nil {
+	changed, err := drift(u, live)
+	if err != nil {
 		return "", err
 	}
-	changed, err := differs(u, live)
-	if err != nil || changed == "" {
-		return Unchanged, err
+	if changed == "" {
+		return Unchanged, nil
 	}
 	return a.change(ctx, u, live)
 }
 
-// Applied reports whether a live object is as it is when an object has been applied. It may have more, which others added.
+// Applied reports whether Apply would change nothing. The live object may have more fields, which others set.
 func (a *Applier) Applied(wanted, live client.Object) (bool, error) {
 	u, err := a.marked(wanted)
 	if err != nil {
 		return false, err
 	}
-	if err := keepImmutable(u, live); err != nil {
-		return false, err
-	}
-	changed, err := differs(u, live)
+	changed, err := drift(u, live)
 	return changed == "", err
+}
+
+// drift keeps the immutable fields of a live object, and returns the path of the first field that differs, or "".
+func drift(u *unstructured.Unstructured, live client.Object) (string, error) {
+	if err := keepImmutable(u, live); err != nil {
+		return "", err
+	}
+	return differs(u, live)
 }
 
 // marked returns what is applied of an object: with the marks of its owner, and the hash of all.

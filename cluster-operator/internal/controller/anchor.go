@@ -254,7 +254,7 @@ func (p *pass) checkAnchor(s *site, holder ownership.Holder) (err error) {
 	return nil
 }
 
-// notOwn is what is wrong with an anchor that is not proven to be the Kafka's. It names what stays as it is because of that.
+// notOwn returns why an anchor does not count as the Kafka's. stays names what the operator leaves unchanged because of that.
 func (p *pass) notOwn(s *site, holder ownership.Holder, id, stays string) error {
 	switch named := s.anchor.Data[anchorHolder]; {
 	case len(former(s.anchor, holder)) > 0:
